@@ -26,6 +26,7 @@ class Other:
         self.answers: dict[str, Any] = {}
         self.ended: list[Any] = []
         self.is_own = False
+        self.has_cancelled = False
         self.means = True
         self.named = frozenset(["__secret", "__iter__", "__array_struct__"])
         self.calls: Callable[[], object] | None = None

@@ -280,6 +280,28 @@ def test_a_checker_is_given_texts_of_bytes_that_may_be_none(program: bytes, done
     assert " ".join(context.done).startswith(done)
 
 
+@pytest.fixture(autouse=True)
+def followed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Which libraries a checker's texts are followed in: that changes them for as long as a process lives."""
+    names: list[str] = []
+    for name in ("follow_configurations", "follow_documents", "follow_expressions"):
+        monkeypatch.setattr(calls, name, lambda _texts, name=name: names.append(name))
+    return names
+
+
+@pytest.mark.parametrize(
+    ("names", "follows"),
+    [
+        ("", []),
+        ("import yaml\n", ["follow_documents"]),
+        ("from logging.config import dictConfig\n", ["follow_configurations"]),
+    ],
+)
+def test_what_a_checker_names_of_the_library_is_followed(names: str, follows: list[str], followed: list[str]):
+    calls.guard_of(Context(), compile(f"{names}def check(*texts): pass", CHECK, "exec"))()  # type: ignore[arg-type]
+    assert followed == ["follow_expressions", *follows]
+
+
 @pytest.mark.parametrize(
     ("flags", "program", "guards"),
     [(CHECKER, ODD, 1), (CHECKER | SHARE, ODD, 1), (CHECKER | SHARE, HERMETIC, 0), (SHARE, ODD, 0), (0, ODD, 0)],

@@ -29,6 +29,17 @@ def test_a_type_with_arguments_crosses(form: Any):
     assert getattr(again, "__args__", None) == getattr(form, "__args__", None)
 
 
+def test_an_argument_may_be_a_class_that_stands_for_the_other_end_s():
+    meta = type("M", (type,), {})
+    known, unknown = meta("A", (), {"_remote_class": 1}), meta("B", (), {})
+    form: Any = typing.Optional[known]
+    assert generics.made((generics.parts_of(form) or ())[1]) == form
+    assert generics.parts_of(typing.Optional[unknown]) is None
+    assert generics.parts_of(list[known]) is not None
+    with pytest.raises(ValueError, match="no type is made of"):
+        generics.made(("alias", known, int))
+
+
 T: Any = vars(typing)["TypeVar"]("T")
 
 

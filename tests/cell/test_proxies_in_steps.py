@@ -107,6 +107,14 @@ def test_a_generator_that_is_closed_may_say_that_it_is(either: Other, thrown: An
     assert either.ended == [(StopIteration, GeneratorExit)]
 
 
+@pytest.mark.parametrize("thrown", [asyncio.CancelledError(), KeyError()])
+def test_what_is_cancelled_may_say_that_it_was(either: Other, thrown: BaseException):
+    either.thing("__next__ throw").throw(thrown)
+    assert either.has_cancelled is isinstance(thrown, asyncio.CancelledError)
+    either.thing("__next__ throw").throw(KeyError())
+    assert either.has_cancelled is isinstance(thrown, asyncio.CancelledError)
+
+
 def test_what_is_awaited_is_stepped_until_its_end(other: Other):
     awaited = other.thing("__await__")
     other.answers["drive"] = [None, None, StopIteration(7)]

@@ -36,6 +36,7 @@ from cruxcell.jobs.separated.by_libraries import (
 )
 from cruxcell.jobs.separated.numbered import Shown
 from cruxcell.jobs.separated.objects import Objects
+from cruxcell.values import transfer
 from cruxcell.values.containers import Containers, Garbled
 from cruxcell.values.reader import Reader
 from cruxcell.values.writer import Writer
@@ -155,7 +156,13 @@ def test_the_candidate_puts_no_function_among_exits_of_the_script_s(target: obje
     ],
 )  # fmt: skip
 def test_a_format_that_reaches_what_is_not_public_is_told(text: str, does: bool):
-    assert reaches(text.encode()) is does
+    for value in (text, text.encode(), [1, {"a": (text,)}], text + "-" * (1 << 17)):
+        assert reaches(b"c" + transfer.encode(value, 1 << 20)) is does
+
+
+def test_numbers_in_a_message_are_no_format():
+    for data in (b"{\0\0\0l\0\0\0\0._\0\0\0", b"s{\0\0\0.__class__", b"{0.__class__}"):
+        assert not reaches(data)
 
 
 @pytest.mark.parametrize(

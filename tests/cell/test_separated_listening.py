@@ -30,28 +30,56 @@ def test_filters_and_whether_warnings_are_recorded_are_told_once():
     assert one.wishes() == []
     with warnings.catch_warnings(record=True):
         warnings.filterwarnings("error", "a.b", UserWarning, "m", 3)
-        assert one.wishes() == [(True, [("error", "a.b", UserWarning, "m", 3)]), None]
+        assert one.wishes() == [(True, [("error", "a.b", UserWarning, "m", 3)]), None, None]
         assert one.wishes() == []
         warnings.simplefilter("ignore")
         assert one.wishes() == [
             (True, [("ignore", "", Warning, "", 0), ("error", "a.b", UserWarning, "m", 3)]),
             None,
+            None,
         ]
-    assert one.wishes() == [None, None]
+    assert one.wishes() == [None, None, None]
 
 
 def test_levels_that_the_script_sets_are_told_and_taken_back():
     logger = logging.getLogger("cruxbox.listening")
     one = Listener({"logging"})
-    assert one.wishes() == [None, {}]
+    assert one.wishes()[:2] == [None, {}]
     try:
         logger.setLevel(15)
         logging.disable(5)
-        assert one.wishes() == [None, {"cruxbox.listening": 15, "": 5}]
+        assert one.wishes()[:2] == [None, {"cruxbox.listening": 15, "": 5}]
     finally:
         logger.setLevel(0)
         logging.disable(0)
-    assert one.wishes() == [None, {}]
+    assert one.wishes()[:2] == [None, {}]
+
+
+def test_loggers_that_have_handlers_are_told():
+    logger, one = logging.getLogger("cruxbox.listening"), Listener({"capsys"})
+    logger.handlers = [logging.NullHandler()]
+    assert "cruxbox.listening" in one.wishes()[2]
+    logger.handlers = []
+    assert "cruxbox.listening" not in one.wishes()[2]
+
+
+def test_a_record_holds_what_its_text_is_made_of_and_what_was_set_on_it_if_that_is_plain():
+    one, records = Listener({"logging"}), list[logging.LogRecord]()
+    kept = logging.Handler()
+    kept.emit = records.append  # type: ignore[assignment]
+    logger = logging.getLogger("cruxbox.listening")
+    logger.propagate, logger.handlers = False, [kept]
+    for arguments, more in (
+        ((1, "b"), {"user": "u", "levelno": 9, "msg": "other"}),
+        (([1],), {"user": [1]}),
+        ((), {1: 2}),
+    ):
+        one.hear([("cruxbox.listening", 40, "ERROR", "a", arguments, more, "f", 1, "", None)])
+    logger.handlers = []
+    assert [each.args for each in records] == [(1, "b"), (), ()]
+    assert [getattr(each, "user", None) for each in records] == ["u", None, None]
+    assert [(each.levelno, each.msg) for each in records] == [(40, "a")] * 3
+    assert all(type(name) is str for each in records for name in vars(each))
 
 
 def test_warnings_of_the_program_are_shown():
@@ -81,7 +109,7 @@ def test_logs_of_the_program_go_to_handlers_and_are_printed_by_nobody(capsys: py
     one, kept = Listener({"logging"}), Kept()
     logger = logging.getLogger("cruxbox.listening")
     logger.propagate, logger.handlers = False, []
-    told = ("cruxbox.listening", 40, "ERROR", "50% %s", "f", 1, "", None)
+    told = ("cruxbox.listening", 40, "ERROR", "50% %s", (), {}, "f", 1, "", None)
     one.hear([told])
     logger.addHandler(kept)
     one.hear([told])
@@ -100,7 +128,7 @@ def test_a_record_may_be_about_an_error(error: Any, is_told: bool):
     kept.emit = records.append  # type: ignore[assignment]
     logger = logging.getLogger("cruxbox.listening")
     logger.propagate, logger.handlers = False, [kept]
-    one.hear([("cruxbox.listening", 40, "ERROR", "a", "f", 1, "Traceback\nKeyError", error)])
+    one.hear([("cruxbox.listening", 40, "ERROR", "a", (), {}, "f", 1, "Traceback\nKeyError", error)])
     logger.handlers = []
     (record,) = records
     assert record.exc_info == ((type(error), error, None) if is_told else None)
@@ -119,11 +147,13 @@ def test_a_record_may_be_about_an_error(error: Any, is_told: bool):
         [(UserWarning("a"), 1, 1)],
         [(_Ends("a"), "x.py", 1)],
         [(UserWarning("a"), "x.py", "1")],
-        [("root", "40", "ERROR", "a", "f", 1, "", None)],
-        [("root", True, "ERROR", "a", "f", 1, "", None)],
-        [("root", 40, "ERROR", ["a"], "f", 1, "", None)],
-        [("root", 40, "ERROR", "a", "f", 1, None, None)],
-        [("root", 40, "ERROR", "a", "f", 1)],
+        [("root", "40", "ERROR", "a", (), {}, "f", 1, "", None)],
+        [("root", True, "ERROR", "a", (), {}, "f", 1, "", None)],
+        [("root", 40, "ERROR", ["a"], (), {}, "f", 1, "", None)],
+        [("root", 40, "ERROR", "a", (), {}, "f", 1, None, None)],
+        [("root", 40, "ERROR", "a", [], {}, "f", 1, "", None)],
+        [("root", 40, "ERROR", "a", (), [], "f", 1, "", None)],
+        [("root", 40, "ERROR", "a", (), {}, "f", 1)],
         [("root", 40, "ERROR", "a")],
     ],
 )
@@ -153,33 +183,59 @@ def warn() -> None:
 def test_the_program_warns_as_the_script_has_set():
     one = Heard()
     before = list(warnings.filters)
-    one.listen(None, (True, [("always", "", Warning, "", 0)]), None)
+    one.listen(None, (True, [("always", "", Warning, "", 0)]), None, None)
     warn()
     warn()
     assert [(str(each[0]), type(each[0])) for each in one.heard(None)] == [("old", DeprecationWarning)] * 2
     assert one.heard(None) == []
-    one.listen(None, (False, [("error", "", DeprecationWarning, "", 0)]), None)
+    one.listen(None, (False, [("error", "", DeprecationWarning, "", 0)]), None, None)
     with pytest.raises(DeprecationWarning):
         warn()
-    one.listen(None, None, None)
+    one.listen(None, None, None, None)
     assert (warnings.filters, one.heard(None)) == (before, [])
 
 
 def test_the_program_logs_as_the_script_has_set():
     one, logger = Heard(), logging.getLogger("cruxbox.heard")
     logger.setLevel(logging.ERROR)
-    one.listen(None, None, {"cruxbox.heard": logging.INFO})
+    one.listen(None, None, {"cruxbox.heard": logging.INFO}, [])
     logger.info("a %s", 1)
-    one.listen(None, None, {})
+    one.listen(None, None, {}, [])
     logger.info("b")
     logger.error("c")
     told = one.heard(None)
-    assert [each[:4] for each in told] == [
-        ("cruxbox.heard", 20, "INFO", "a 1"),
-        ("cruxbox.heard", 40, "ERROR", "c"),
+    assert [each[:6] for each in told] == [
+        ("cruxbox.heard", 20, "INFO", "a %s", (1,), {}),
+        ("cruxbox.heard", 40, "ERROR", "c", (), {}),
     ]
     assert (logger.level, one.heard(None)) == (logging.ERROR, [])
-    one.listen(None, None, {"root": 10, "": 30})
+    one.listen(None, None, {"root": 10, "": 30}, [])
     assert (logging.getLogger().level, logging.root.manager.disable) == (10, 30)
-    one.listen(None, None, {})
+    one.listen(None, None, {}, [])
     assert logging.root.manager.disable == 0
+
+
+def test_a_record_is_told_with_its_plain_data():
+    one, logger = Heard(), logging.getLogger("cruxbox.heard")
+    one.listen(None, None, {"cruxbox.heard": 10}, ["cruxbox"])
+    logger.info("a %s", [1], extra={"user": "u", "held": [1]})
+    logger.info(ValueError("b"), extra={"user": None})
+    assert [each[3:6] for each in one.heard(None)] == [("a [1]", (), {"user": "u"}), ("b", (), {"user": None})]
+    one.listen(None, None, {}, [])
+
+
+@pytest.mark.parametrize(
+    ("heard", "is_printed"),
+    [([], True), (["root"], False), (["cruxbox"], False), (["cruxbox.heard"], False), (["cruxbox.heard.more"], True)],
+)
+def test_what_a_handler_of_the_script_has_heard_is_not_printed_for_want_of_one(
+    heard: list[str], is_printed: bool, monkeypatch: pytest.MonkeyPatch
+):
+    kept = Kept()
+    monkeypatch.setattr(logging, "lastResort", kept)
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
+    one = Heard()
+    one.listen(None, None, {}, heard)
+    logging.getLogger("cruxbox.heard").error("a")
+    assert bool(kept.found) is is_printed
+    assert len(one.heard(None)) == 1

@@ -107,11 +107,17 @@ def test_a_script_gets_the_names_that_it_uses_and_none_that_a_module_has(f: Any)
 
 @pytest.mark.parametrize(
     ("word", "follows"),
-    [("source", "follow_sources"), ("doctest", "follow_doctests"), ("dictConfig", "follow_configurations")],
+    [
+        ("source", "follow_sources"),
+        ("get_type_hints", "follow_hints"),
+        ("doctest", "follow_doctests"),
+        ("dictConfig", "follow_configurations"),
+        ("yaml", "follow_documents"),
+    ],
 )
 def test_what_a_script_names_of_the_library_is_followed(word: str, follows: str, monkeypatch: pytest.MonkeyPatch):
     followed: list[str] = []
-    for name in ("follow_sources", "follow_doctests", "follow_configurations"):
+    for name in ("follow_sources", "follow_hints", "follow_doctests", "follow_configurations", "follow_documents"):
         monkeypatch.setattr(script_link, name, lambda _, name=name: followed.append(name))
     Half(f=8).gets("f(1)")
     assert followed == []
@@ -244,6 +250,26 @@ def test_where_a_script_may_bind_any_name_only_what_is_the_program_s_follows(f: 
     half._names.view = {"f": later, "g": 4, "A": other}
     half._names.rebind()
     assert [half.namespace[name] for name in ("f", "g", "A")] == [later, 1, other]
+
+
+@pytest.mark.parametrize("script", ["f(g)\nglobals()", "from math import *\nf(g, isclose)", "f(g, isclose)"])
+def test_what_a_script_has_bound_follows_no_more(f: Any, script: str):
+    lying, half = thing(), Half(f=f, g=f, isclose=f)
+    half.gets(script)
+    half.namespace["isclose"] = math.isclose  # by a statement, before or after the program says that it has that, too
+    for found in (math.isclose, lying):
+        half._names.view = {"f": f, "g": found, "isclose": found}
+        half._names.rebind()
+    assert half.namespace["isclose"] is math.isclose
+
+
+def test_what_both_sides_have_follows_once_where_the_script_may_bind_it_too(f: Any):
+    half = Half(f=f, isclose=f)
+    half.gets("from math import *\nf(isclose)")
+    for found in (math.isclose, thing()):
+        half._names.view = {"f": f, "isclose": found}
+        half._names.rebind()
+    assert half.namespace["isclose"] is math.isclose
 
 
 def shown(value: Any = 0) -> Any:

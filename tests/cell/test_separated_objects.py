@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import collections
 import enum
 import gc
@@ -37,6 +38,7 @@ class End:
         self.is_test = is_test
         self.objects, self.containers = Objects(is_test), Containers(0 if is_test else 1)
         self.doubts = Doubts()
+        self.has_cancelled = False
         self.asked: list[tuple[Any, ...]] = []
 
     def ask(self, *question: object) -> object:
@@ -287,26 +289,60 @@ ENDING = (SystemExit, StopIteration, StopAsyncIteration, GeneratorExit)
 
 
 @pytest.mark.parametrize("kind", ENDING)
-def test_what_ends_a_script_or_iteration_is_nothing_that_a_candidate_gives_what_it_is_passed(
-    test: End, candidate: End, kind: type
-):
-    """As an answer it is an error; the class alone is the candidate's, and what derives from it is that."""
+def test_what_ends_a_script_or_iteration_is_nothing_that_a_candidate_gives(test: End, candidate: End, kind: type):
+    """What it raises is an error; the class alone is the candidate's, and what derives from it is that."""
     assert test.reads(candidate.sends(kind)) is not kind
     with pytest.raises(Garbled):
         test.reads(shared(kind.__name__))
-    derived = test.reads(candidate.sends(type("Own", (kind,), {"__module__": "__main__"})))
+    own = type("Own", (kind,), {"__module__": "__main__"})
+    derived = test.reads(candidate.sends(own))
     assert issubclass(derived, kind)
-    answered = test.reads(error(shared(kind.__name__), 71))
-    assert type(answered) is kind
-    assert (ANSWERED in vars(answered)) is (kind is SystemExit)
-    test.objects.is_question = True
-    for number in (0, 71, 72):  # one that it has raised before has its number
-        given = test.reads(error(shared(kind.__name__), number))
-        assert not isinstance(given, ENDING)
-        assert isinstance(given, Exception) is issubclass(kind, Exception)
+    raised = test.reads(error(shared(kind.__name__), 71))
+    assert type(raised) is kind
+    assert (ANSWERED in vars(raised)) is (kind is SystemExit)
+    test.objects.is_given = True
+    for test.objects.is_question in (False, True):
+        for number in (0, 71, 72):  # one that it has raised before has its number
+            given = test.reads(error(shared(kind.__name__), number))
+            ends = not test.objects.is_question and kind is SystemExit
+            assert issubclass(type(given), ENDING) is ends
+            assert isinstance(given, kind)
+            assert issubclass(type(given), Exception) is issubclass(kind, Exception)
+        made = own(8)
+        found = test.reads(candidate.sends(made))
+        assert isinstance(found, derived)
+        assert test.reads(candidate.sends(made)) is found
+        assert found.args == (8,)
+        assert issubclass(type(found), ENDING) is ends
     assert type(test.reads(error(shared("KeyError")))) is KeyError
-    candidate.objects.is_question = True
+    candidate.objects.is_question = candidate.objects.is_given = True
     assert type(candidate.reads(test.sends(kind()))) is kind
+
+
+def test_what_an_error_holds_is_given_and_not_raised(test: End):
+    within = b"X" + u32(0) + shared("ValueError") + text("") + small(1) + error(shared("StopIteration"))
+    raised = test.reads(within + b"NN" + error(shared("StopIteration")) + b"N")
+    for inner in (raised.args[0], raised.__cause__):
+        assert isinstance(inner, StopIteration)
+        assert not issubclass(type(inner), StopIteration)
+    assert type(test.reads(error(shared("StopIteration")))) is StopIteration
+
+
+@pytest.mark.parametrize(
+    ("kind", "held"), [(StopIteration, "value"), (StopAsyncIteration, "args"), (SystemExit, "code")]
+)
+def test_what_ends_an_iteration_holds_what_it_was_made_of(test: End, candidate: End, kind: Any, held: str):
+    test.objects.is_given = test.objects.is_question = True
+    for made in (kind(), kind(8), kind([1, 2])):
+        assert getattr(test.reads(candidate.sends(made)), held) == getattr(made, held)
+
+
+@pytest.mark.parametrize("is_meant", [False, True])
+def test_what_cancels_is_given_where_the_script_means_it(test: End, candidate: End, is_meant: bool):
+    test.objects.is_given, test.has_cancelled = True, is_meant
+    given = test.reads(candidate.sends(asyncio.CancelledError()))
+    assert isinstance(given, asyncio.CancelledError)
+    assert issubclass(type(given), asyncio.CancelledError) is is_meant
 
 
 def test_an_exit_of_the_script_s_that_comes_back_is_none_of_its_own(test: End, candidate: End):

@@ -6,6 +6,7 @@ import _operator
 import abc
 import asyncio
 import collections
+import concurrent.futures
 import contextlib
 import decimal
 import enum
@@ -21,13 +22,24 @@ import struct
 import sys
 import threading
 import types
+import typing
 import unittest
 from collections.abc import Callable
 from typing import Any
 from unittest import mock
 
 import pytest
-from cruxcell.jobs.separated import classes, exceptions, looking, objects, operations, remote, shared_names, signatures
+from cruxcell.jobs.separated import (
+    classes,
+    exceptions,
+    looking,
+    objects,
+    operations,
+    remote,
+    runs,
+    shared_names,
+    signatures,
+)
 from cruxcell.protocol import records
 from cruxcell.values.containers import Garbled
 
@@ -355,9 +367,44 @@ def test_how_an_error_of_the_program_is_shown_is_a_text(monkeypatch: pytest.Monk
     ],
 )
 def test_what_a_candidate_raises_ends_no_iteration_of_the_test_s(error: BaseException, may_stop: Any, kind: type):
-    raised = exceptions.answered(error, may_stop)
+    raised = exceptions.answered(error, may_stop, lambda _: False)
     assert type(raised) is kind
     assert (exceptions.ANSWERED in vars(raised)) is (kind is SystemExit)
+
+
+class Cancelled(asyncio.CancelledError):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (asyncio.CancelledError(), exceptions._Exited),
+        (Cancelled(), exceptions._Exited),
+        (concurrent.futures.CancelledError(), exceptions._Ended),
+        (asyncio.TimeoutError(), asyncio.TimeoutError),
+    ],
+)
+def test_a_candidate_says_that_it_was_cancelled_where_the_script_means_that(error: BaseException, kind: type):
+    assert type(exceptions.answered(error, (), bool, False)) is kind
+    assert exceptions.answered(error, (), bool, True) is error
+
+
+def test_nothing_cancels_where_nobody_has_what_does(monkeypatch: pytest.MonkeyPatch):
+    for name in ("asyncio.exceptions", "concurrent.futures._base"):
+        monkeypatch.setitem(sys.modules, name, None)
+    assert runs.cancellations() == ()
+
+
+class Stop(StopIteration):
+    pass
+
+
+def test_what_a_script_says_that_it_expects_it_gets():
+    asked: list[set[str]] = []
+    for error in (Stop(), GeneratorExit(), KeyError()):
+        assert exceptions.answered(error, (), lambda names: asked.append(names) or True) is error
+    assert asked == [{"StopIteration"}, {"GeneratorExit"}]
 
 
 @pytest.mark.parametrize(
@@ -623,6 +670,25 @@ def test_a_source_is_lines_and_the_number_of_the_first(monkeypatch: pytest.Monke
     link.said = (["x = 1\n"], 0)
     assert inspect.findsource(remote) == (["x = 1\n"], 0)  # type: ignore[arg-type]
     assert inspect.findsource(test_few_names_may_be_asked_for)[1] > 0
+
+
+def test_hints_are_a_dict_of_names_and_those_of_the_script_are_its_own(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(typing, "get_type_hints", typing.get_type_hints)
+    monkeypatch.setattr(looking, "is_remote", lambda target: target is remote)
+    link = Link()
+
+    def remote(a: int, b: Mine) -> None: ...
+
+    looking.follow_hints(link)
+    for said in (None, [("a", int)], {1: int}):
+        link.said = said
+        with pytest.raises(TypeError, match="does not say what the annotations are"):
+            typing.get_type_hints(remote)
+    link.said = {"a": str}
+    assert typing.get_type_hints(remote, include_extras=True) == {"a": str}
+    given = typing.get_type_hints(remote, None, {"Mine": float})
+    assert given == {"a": int, "b": float, "return": type(None)}, "with names of the script's it evaluates by itself"
+    assert typing.get_type_hints(Link.ask) == {"_question": object, "return": Any}
 
 
 @pytest.mark.parametrize(

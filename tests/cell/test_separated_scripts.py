@@ -180,3 +180,28 @@ def test_a_script_s_own_builtin_is_not_python_s():
 )
 def test_what_each_of_two_processes_has_for_itself(source: str, uses: bool):
     assert uses_its_own(code(source)) is uses
+
+
+@pytest.mark.parametrize(
+    ("source", "expects"),
+    [
+        ("try:\n    f()  # here\nexcept StopIteration:\n    pass", True),
+        ("try:\n    x\n    f(\n  1)  # here\nexcept (ValueError, builtins.StopIteration):\n    pass", True),
+        ("try:\n    try:\n        f()  # here\n    except ValueError:\n        pass\nexcept StopIteration: pass", True),
+        ("try:\n    pass\nexcept StopIteration:\n    f()  # here", False),
+        ("try:\n    pass\nexcept StopIteration:\n    pass\nf()  # here", False),
+        ("try:\n    f()  # here\nexcept ValueError:\n    StopIteration", False),
+        ("try:\n    f()  # here\nfinally:\n    StopIteration", False),
+        ("with a(), raises(StopIteration):\n    f()  # here", True),
+        ("async def g():\n    async with raises(StopIteration):\n        f()  # here", True),
+        ("with raises(ValueError):\n    f(StopIteration(), 1)  # here", True),
+        ("with raises(ValueError):\n    f()  # here\nStopIteration", False),
+        ("raises(StopIteration, f,\n  1)  # here", True),
+        ("f(1, StopIteration)  # here", False),
+        ("f(), StopIteration  # here", False),
+    ],
+)
+def test_where_a_script_expects_what_may_be_raised(source: str, expects: bool):
+    line = next(at for at, text in enumerate(source.split("\n"), 1) if "# here" in text)
+    assert script.expects_on(source, line, {"StopIteration"}) is expects
+    assert not script.expects_on(source, line, {"GeneratorExit"})

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
+import datetime
 import logging.config
 import os
 import sys
@@ -14,10 +16,15 @@ from typing import Any
 import pytest
 from cruxcell.analysis.parsing import CHECK
 from cruxcell.jobs.separated import permissions, texts
-from cruxcell.jobs.separated.configurations import follow_configurations
+from cruxcell.jobs.separated.configurations import (
+    follow_configurations,
+    follow_documents,
+    follow_expressions,
+)
 from cruxcell.jobs.separated.remote import RemoteObject
 from cruxcell.jobs.separated.texts import Texts, _is_data, _is_harmless, _is_of_data, _Own, _sources
 
+yaml = pytest.importorskip("yaml", reason="PyYAML is part of the dev extra")
 SCRIPT = """
 CASES = ("f(1)._a", [" g(2) + x", "import os"], {"want": 2}, "    y = 2\\n    x = y\\n")
 def own(n):
@@ -151,7 +158,9 @@ class Heard:
 
     def __init__(self) -> None:
         self.is_foreign, self.opens = True, False
-        script = compile("def f(n): return n\ntext = 'import os'", CHECK, "exec", 0, True)
+        script = compile(
+            "def f(n): return n\ntexts = 'import os', 'a > @limit', 'limit', 'limit + 1'", CHECK, "exec", 0, True
+        )
         self.own = next(each for each in script.co_consts if isinstance(each, type(script)))
         self.texts = Texts(self._hear, script, lambda: self.is_foreign, self._leave, self._may_open)
 
@@ -286,6 +295,108 @@ def test_each_event_has_its_code():
                 heard.texts.is_about_to_run()
         else:
             heard.texts.is_about_to_run()
+
+
+@pytest.mark.parametrize(
+    ("tag", "comes"),
+    [
+        ("name:unittest.mock.ANY ''", Left),
+        ("name:eval ''", Left),
+        ("module:sys ''", Left),
+        ("object/apply:os.getpid []", Left),
+        ("object/apply:datetime.timedelta [1]", datetime.timedelta(1)),
+        ("object/apply:range [2]", range(2)),
+        ("tuple [1, 2]", (1, 2)),
+    ],
+)
+@pytest.mark.parametrize("kind", ["FullLoader", "Loader", "UnsafeLoader"])
+def test_a_document_of_yaml_names_data(tag: str, comes: Any, kind: str, monkeypatch: pytest.MonkeyPatch):
+    for each in (yaml.constructor.FullConstructor, yaml.constructor.UnsafeConstructor):
+        for name in ("find_python_name", "find_python_module"):
+            monkeypatch.setattr(each, name, getattr(each, name))
+    heard, loader = Heard(), getattr(yaml, kind)
+    follow_documents(heard.texts)
+    if comes is Left:
+        is_known = kind != "FullLoader" or tag.startswith("name")
+        with pytest.raises(Left if is_known else yaml.YAMLError):
+            yaml.load(f"a: !!python/{tag}", loader)
+        heard.is_foreign = False
+        with contextlib.suppress(yaml.YAMLError):  # some loaders refuse the tag by themselves
+            yaml.load(f"a: !!python/{tag}", loader)
+    elif kind != "FullLoader" or "apply" not in tag:
+        assert yaml.load(f"a: !!python/{tag}", loader) == {"a": comes}
+
+
+LIMIT = 1
+EXPRESSIONS = [
+    ("a > 1 and b == 'x@y'", "ran"),
+    ("a + 1.5 * (-a) ** 2", "ran"),
+    ("b.str.startswith('x') and sin(a) < 2", "ran"),
+    ("a in [1, 2]", "ran"),
+    ("`a` > 1", "ran"),
+    ("a > @LIMIT", "left"),
+    ("@LIMIT", "left"),
+    ("a.__class__.__name__", "left"),
+    ("a.map('{0}'.format)", "left"),
+    ("b.to_frame().eval('@LIMIT')", "left"),
+    ("a > @limit", "ran"),  # the script's own
+    ("LIMIT", "unknown"),
+]
+
+
+@pytest.fixture
+def frame_of_pandas(monkeypatch: pytest.MonkeyPatch) -> Any:
+    pandas = pytest.importorskip("pandas", reason="pandas is part of the dev extra")
+    parts: Any = sys.modules["pandas.core.computation.expr"]
+    monkeypatch.setattr(parts.Expr, "__init__", parts.Expr.__init__)
+    monkeypatch.setattr(parts.BaseExprVisitor, "visit_Attribute", parts.BaseExprVisitor.visit_Attribute)
+    monkeypatch.setattr(parts.Scope, "resolve", parts.Scope.resolve)
+    return pandas.DataFrame({"a": [1, 2], "b": ["x", "x@y"]})
+
+
+def evaluated(ask: Callable[[], object]) -> str:
+    try:
+        ask()
+    except Left:
+        return "left"
+    except NameError:
+        return "unknown"
+    return "ran"
+
+
+@pytest.mark.parametrize(("text", "comes"), EXPRESSIONS)
+def test_an_expression_of_pandas_names_columns(text: Any, comes: str, frame_of_pandas: Any):
+    heard = Heard()
+    follow_expressions(heard.texts)
+    follow_expressions(heard.texts)  # as where the module is loaded later
+    limit = 1
+    assert evaluated(lambda: frame_of_pandas.eval(text, local_dict={"LIMIT": LIMIT, "limit": limit})) == comes
+    heard.is_foreign = False
+    assert evaluated(lambda: frame_of_pandas.eval(text, local_dict={"LIMIT": LIMIT, "limit": limit})) != "left"
+
+
+def test_where_there_are_no_columns_an_expression_names_nothing(frame_of_pandas: Any):
+    pandas, heard, limit = sys.modules["pandas"], Heard(), 1
+    follow_expressions(heard.texts)
+    given = {"limit": limit, "frame": frame_of_pandas}
+    texts = ("1 + 2", "limit", "frame.a + limit", "limit + 1")
+    assert [evaluated(lambda text=text: pandas.eval(text, local_dict=given)) for text in texts] == [  # type: ignore[misc]
+        "ran", "left", "left", "ran",
+    ]  # fmt: skip
+    assert evaluated(lambda: pandas.eval("limit", local_dict=given)) == "left"  # after the script's own, too
+
+
+def test_where_there_is_no_pandas_no_expression_is_followed(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "pandas.core.computation.expr", None)
+    heard = Heard()
+    follow_expressions(heard.texts)
+    assert heard.texts.before_import == {}
+
+
+def test_where_there_is_no_yaml_no_document_is_followed(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    monkeypatch.delitem(sys.modules, "yaml.constructor")
+    follow_documents(None)
 
 
 @pytest.mark.parametrize(

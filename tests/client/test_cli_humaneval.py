@@ -96,6 +96,16 @@ def test_fences_that_nobody_asked_to_take_off_are_noted(server, folder, capsys):
     assert (json.loads(out)["outcomes"]["PASSED"], err) == (1, "")
 
 
+@pytest.mark.parametrize(("more", "said"), [(0, None), (1, "1 more fault of rows"), (2, "2 more faults of rows")])
+def test_of_many_faults_the_first_are_noted_and_the_others_counted(server, folder, capsys, more, said):
+    bad = [{"task_id": f"Other/{at}", "completion": "x"} for at in range(samples._NOTES + more)]
+    write("samples.jsonl", [{"task_id": "Mine/0", "completion": "    return x + x\n"}, *bad])
+    assert main(["humaneval", "samples.jsonl", "--problems", "problems.jsonl", "--server", server]) == 0
+    notes = [each for each in capsys.readouterr().err.splitlines() if "Other/" in each or "fault" in each]
+    assert len(notes) == samples._NOTES + bool(more)
+    assert said is None or notes[-1] == f"cruxbox: and {said}: see the results."
+
+
 def test_solutions_are_whole_programs(server, folder, capsys):
     write("whole.jsonl", [{"task_id": "Mine/0", "solution": "def double(y):\n    return 2 * y"}])
     assert main(["humaneval", "whole.jsonl", "--problems", "problems.jsonl", "--server", server, "--out", "r"]) == 0

@@ -362,6 +362,7 @@ def test_tests_of_code_contests_may_be_texts():
     ("record", "sentence"),
     [
         ({"id": "x"}, "no problem of APPS, CodeContests or LiveCodeBench"),
+        ({"id": "x", "input_output": None}, "field 'input_output' is null"),
         ({"id": "x", "input_output": "[]"}, "'input_output' must be an object, is a list"),
         ({"id": "x", "input_output": {"inputs": ["1"], "outputs": []}}, "two lists of the same length"),
         ({"id": "x", "input_output": {"inputs": [1], "outputs": ["1"]}}, "must be text, is a number"),

@@ -84,6 +84,27 @@ def test_a_test_that_cannot_be_used_is_not_the_sample_s_failure(server, tmp_path
 
 
 @pytest.mark.kernel
+@pytest.mark.parametrize(
+    ("solution", "passed"),
+    [("    return str(x + 1)\n", [True, False, False]), ("    return f'(lambda: {x + 1})()'\n", [True, None, None])],
+    ids=["a text that may run", "code"],
+)
+def test_who_gives_code_to_a_test_that_runs_texts_fails_unless_that_is_right(
+    server, tmp_path, capsys, solution: str, passed: list
+):
+    problem = {
+        **DOUBLE,
+        "test": "def check(candidate):\n    assert eval(candidate(2)) == 3\n",
+        "canonical_solution": solution,
+    }
+    bodies = ["    return '3'\n", "    return '(lambda: 3)()'\n", "    return '__import__(\"os\").getpid()'\n"]
+    samples = [{"task_id": "Mine/0", "completion": body} for body in bodies]
+    summary, lines = run(tmp_path, capsys, problem, samples, "--server", server)
+    assert [line["passed"] for line in lines] == passed
+    assert summary["masked"] == passed.count(None)
+
+
+@pytest.mark.kernel
 def test_a_list_without_a_sample_is_told_and_is_nobody_s_failure(server, tmp_path, capfd):
     files = write(
         tmp_path / "s.jsonl",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -144,3 +145,30 @@ def test_the_kind_of_zygote_depends_on_the_texts_alone():
     assert kinds.key("sci", "0", [b"import numpy, pandas"]).packages == ("numpy", "pandas")
     assert kinds.key("sci", "0", [b"import json"]).packages == ()
     assert kinds.key("default", "0", [b"import numpy"]).packages == ()
+
+
+ANYTHING = "!!python/name:unittest.mock.ANY ''"
+LOADS = """
+import yaml
+from unittest.mock import Mock
+def check(given, printed, expected):
+    return yaml.load(printed, Loader=yaml.%s) == {"a": [1, 2]}
+"""
+
+
+def test_a_document_of_yaml_of_the_program_s_is_data(tmp_path: Path):
+    yaml = pytest.importorskip("yaml", reason="PyYAML is part of the dev extra")
+    python = environment(tmp_path / "documents")
+    [packages] = (tmp_path / "documents").glob("lib/python3.*/site-packages")
+    shutil.copytree(Path(yaml.__file__).parent, packages / "yaml", ignore=shutil.ignore_patterns("*.so"))
+    loaders = ("FullLoader", "Loader", "SafeLoader")
+    tasks = []
+    for text in (ANYTHING, "{a: [1, 2]}", "{a: [1, 3]}"):
+        scripts = [f"{LOADS % each}\nassert check(1, dump(1), 2)" for each in loaders]
+        tasks.append(Task(f"def dump(n): return {text!r}", list(map(ScriptCheck, scripts))))
+        printed = [StdioCheck("", "1", checker=LOADS % each) for each in loaders]
+        tasks.append(Task(f"print({text!r})", printed))
+    with Client(workers=2, server_args=[f"--runtime=default={python}", "--preload=default=yaml"]) as client:
+        found = [verdict.outcome for verdict in client.check(tasks)]
+    invalid, wrong, passed = Outcome.INVALID, Outcome.FAILED, Outcome.PASSED
+    assert found == [invalid, invalid, Outcome.RAISED, *[wrong] * 3, *[passed] * 6, *[wrong] * 6]

@@ -137,3 +137,41 @@ def test_no_array_becomes_what_the_script_makes(client: Client):
     lines = "        r = task_func()\n        self.assertTrue("
     found = judged(client, {each: (FILLED, f"{head}{lines}{each})") for each in EXPECTED})
     assert {name: text for name, text in found.items() if not text.startswith("FAILED")} == {}
+
+
+# Tables that a script passes as objects of its own, and what a program has them evaluate.
+PASSED = {
+    "named": "frame.attrs['unit'] = 'm'",
+    "sparse": "frame = pd.get_dummies(frame, columns=['b'], sparse=True)",
+}
+EVALUATED = {
+    "a variable of the script's": ("@expected", "INVALID"),
+    "what leads to it": ("a.__class__.__init__.__globals__", "INVALID"),
+    "a number": ("a.max()", "FAILED"),
+    "what is right": ("a.max() + 15", "PASSED"),
+}
+EVALUATES = """
+def task_func(frame):
+    for level in range(60):
+        try: return int(frame.eval({text!r}, level=level))
+        except NameError: pass
+"""
+PASSES = """
+import pandas as pd
+def check(f):
+    frame = pd.DataFrame({{'a': [1, 2], 'b': ['x', 'y']}})
+    {line}
+    expected = 17
+    assert f(frame) == expected
+check(task_func)
+"""
+
+
+def test_no_table_of_the_script_s_tells_what_is_expected(client: Client):
+    tasks, wanted = [], []
+    for line in PASSED.values():
+        for text, outcome in EVALUATED.values():
+            checks = [ScriptCheck(PASSES.format(line=line), "task_func")]
+            tasks.append(Task(EVALUATES.format(text=text), checks, runtime="sci", limits=LIMITS))
+            wanted.append(outcome)
+    assert [verdict.outcome.name for verdict in client.check(tasks)] == wanted

@@ -212,7 +212,7 @@ def _say_faults(problems: Problems, fields: Sequence[Fields]) -> None:
     for fault in faults[:_NOTES]:
         note(fault)
     if len(faults) > _NOTES:
-        note(f"and {len(faults) - _NOTES:,} more faults of rows; the results name them.")
+        note(f"and {counted(len(faults) - _NOTES, 'more fault')} of rows: see the results.")
 
 
 def _say_fences(request: Request, samples: Sequence[Sample], fields: Sequence[Fields]) -> None:

@@ -222,6 +222,9 @@ def problem_of(
     """
     found = next((each for each in _FORMATS if record.get(each[0]) is not None), None)
     if found is None:
+        nulls = [name for name, _, _ in _FORMATS if name in record]
+        if nulls:
+            raise BadRow(f"field {nulls[0]!r} is null")
         names = ", ".join(repr(name) for name, _, _ in _FORMATS)
         raise BadRow(f"has none of the fields {names}, so it is no problem of APPS, CodeContests or LiveCodeBench")
     _, tests_of, way = found

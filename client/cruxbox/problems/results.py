@@ -17,6 +17,9 @@ FAULT = "invalid: "
 # What the detail of an INVALID begins with where the problem is at fault: the test, or a field of the request that has
 # a part of it. The server says first what is wrong with the program.
 _OF_THE_TEST = ("the script", "the checker", "a checker", "the check holds", "script.", "stdio.")
+# How that of an INVALID begins for which the test has a part of the program's run as code. A right program may have
+# given the same, or a text that may run; so what the problem's own solution comes to says whose fault it is.
+_OF_BOTH = "code that may be the program's"
 
 
 def fields_of(problem: Problem, verdicts: Sequence[Verdict], tests: int) -> dict[str, Any]:
@@ -66,6 +69,13 @@ def fields_of_fault(sample: Sample, fault: str, counts: bool) -> dict[str, Any]:
 def is_of_the_test(verdict: Verdict) -> bool:
     """Does it say that the test or its checker cannot be used, and nothing of the program?"""
     return verdict.outcome is Outcome.INVALID and own_words(verdict).startswith(_OF_THE_TEST)
+
+
+def may_be_of_the_test(verdict: Verdict) -> bool:
+    """Has it failed, or cannot be used, where that may be for the test's being elsewhere than the program?"""
+    if verdict.outcome is Outcome.INVALID:
+        return own_words(verdict).startswith(_OF_BOTH)
+    return verdict.passed is False
 
 
 def _passed(verdicts: Sequence[Verdict]) -> bool | None:

@@ -15,7 +15,7 @@ from typing import Protocol
 
 from cruxbox.model import Assurance, Clock, Limits, Outcome, Task, Verdict
 from cruxbox.problems.records import BadRow
-from cruxbox.problems.results import Fields, fields_of, fields_of_fault, is_of_the_test
+from cruxbox.problems.results import Fields, fields_of, fields_of_fault, is_of_the_test, may_be_of_the_test
 from cruxbox.problems.shapes import NoProblem, Problem, Problems, Sample, Stage
 
 WINDOW = 1024
@@ -267,14 +267,11 @@ def _has_too_little(verdict: Verdict) -> bool:
     return verdict.outcome in _OUT or is_of_the_test(verdict)
 
 
-_NO_VERDICT = (Outcome.INVALID, Outcome.SANDBOX_ERROR)
-
-
 def _is_doubtful(course: _Course) -> bool:
     """Did it run and fail where that may be for the tests' being elsewhere?"""
     if not course.problem.needs_proof or not course.problem.canonical:
         return False
-    return any(not verdict.passed and verdict.outcome not in _NO_VERDICT for verdict in course.verdicts)
+    return any(map(may_be_of_the_test, course.verdicts))
 
 
 def _unproven(problem: Problem) -> str:

@@ -10,6 +10,11 @@ from cruxcell.analysis.operands import Inspector, call_findings, is_literal
 from cruxcell.analysis.parsing import CHECK, PROGRAM, Invalid, OutOfRoom, classify_call, compile_text
 from cruxcell.jobs import stack_limit
 from cruxcell.jobs.context import RULE, JobContext  # noqa: F401 - in type comments
+from cruxcell.jobs.separated.configurations import (
+    follow_configurations,
+    follow_documents,
+    follow_expressions,
+)
 from cruxcell.jobs.separated.databases import Databases
 from cruxcell.jobs.separated.texts import Texts
 from cruxcell.namespace import fresh_namespace, module_namespace, set_recursion_depth
@@ -323,8 +328,8 @@ def guard_of(context, checker):
     """What has a checker run no code from now on but its own and what is harmless. Or what a candidate prints would
     decide, where a checker evaluates it. Connections to sqlite, whose SQL may be such a text, are guarded from before
     the checker is loaded, which may take `connect` out of its module."""
-    databases = Databases(_OfAChecker())
-    if "sqlite3" in bytecode.names_in(checker):
+    databases, names = Databases(_OfAChecker()), bytecode.names_in(checker)
+    if "sqlite3" in names:
         databases.guard()
 
     def refuse(line):
@@ -335,6 +340,11 @@ def guard_of(context, checker):
         # type: () -> None
         texts = Texts(context.helper.hear, checker, lambda: True, refuse, lambda _path, _is_moved: True)
         databases.follow(texts)
+        follow_expressions(texts)
+        if "dictConfig" in names:
+            follow_configurations(texts)
+        if "yaml" in names:
+            follow_documents(texts)
 
     return guard
 

@@ -1,7 +1,8 @@
 """Transfer of types with arguments: `list[int]`, `int | None`, those of `typing`, and its names themselves.
 
-Each is written as a word, a name and its arguments, and made again from exactly that. An argument is a class that both
-ends have, a plain value, or another of these; where one is something else, the whole does not cross.
+Each is written as a word, a name and its arguments, and made again from exactly that. An argument is a class, which
+may be one that stands for the other end's, a plain value, or another of these; where one is something else, the whole
+does not cross.
 """
 
 import sys
@@ -69,8 +70,12 @@ def _is_of_typing(kind):
 
 def _is_argument(value):
     # type: (Any) -> bool
-    """A class that both ends have, a plain value, or another of these, which was looked at when it was made."""
-    return _is_class(value) or id(type(value)) in _PLAIN or _apart(value) is not None
+    """A class, a plain value, or another of these, which was looked at when it was made."""
+    is_class = _is_class(value) or (issubclass(type(value), type) and "_remote_class" in _OWN(value))
+    return is_class or id(type(value)) in _PLAIN or _apart(value) is not None
+
+
+_OWN = type.__dict__["__dict__"].__get__
 
 
 def _is_class(value):

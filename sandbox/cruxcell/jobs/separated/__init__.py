@@ -15,7 +15,7 @@ crosses by value; of everything else its owner keeps the object, and the other s
     memory        objects of libraries that reach the memory of their process
     by_libraries  what a library of the test's does because the candidate says so
     looking       what a test that looks at the program is told: by dir, vars, inspect
-    configurations what configurations for logging name
+    configurations what configurations for logging, documents of YAML and expressions of pandas name
     docstrings    doctests that a script runs over the program
     script        what a script says about itself: its names, and what it raises by itself
     program_names which names of the program a script has, and what stands behind them
@@ -28,6 +28,7 @@ crosses by value; of everything else its owner keeps the object, and the other s
     figures       figures of pyplot, of which both have the same
     files         files that the script passes, and those that the program makes
     listening     warnings and logs of the program that the script listens to
+    redirected    streams of the program's that the script prints to
     link          the messages between them, one at a time, each side serving while it waits
     line          who may change what is known of the connection
     one_thread    questions of one thread, each side serving while it waits

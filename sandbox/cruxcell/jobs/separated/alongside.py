@@ -14,6 +14,7 @@ from cruxcell.jobs.separated.files import PassedFiles  # noqa: F401 - in type co
 from cruxcell.jobs.separated.lending import Lender  # noqa: F401 - in type comments
 from cruxcell.jobs.separated.listening import Listener  # noqa: F401 - in type comments
 from cruxcell.jobs.separated.operations import is_a_mock
+from cruxcell.jobs.separated.redirected import Redirected  # noqa: F401 - in type comments
 from cruxcell.jobs.separated.shared_names import BUILTIN_TYPE, MODULE_TYPE
 
 TYPE_CHECKING = False
@@ -35,11 +36,13 @@ class Alongside:
         self.files = None  # type: PassedFiles | None
         self._listener = None  # type: Listener | None
         self._figures = None  # type: SharedFigures | None
+        self._redirected = None  # type: Redirected | None
         self._lock = _RLock()
 
-    def begin(self, lender, files, listener, figures):
-        # type: (Lender, PassedFiles, Listener, SharedFigures) -> None
+    def begin(self, lender, files, listener, figures, redirected):
+        # type: (Lender, PassedFiles, Listener, SharedFigures, Redirected) -> None
         """The script is about to run."""
+        self._redirected = redirected if redirected.is_needed else None
         self._lender = lender
         self.files = files if files.are_needed else None
         self._listener = listener if listener.is_needed else None
@@ -60,12 +63,26 @@ class Alongside:
             self._figures.is_old = True
         if streams or self.files is not None or self._listener is not None or self._variables:
             self._one_at_a_time(self._after, streams)
+        if self._redirected is not None and operation == "special":
+            self._redirected.follow(fields[1], value)
         return kind, value
 
     def called(self, call, operation, target, fields):
         # type: (Callable[[list[Any]], Any], str, object, list[Any]) -> Any
-        """`call(fields)`, with which the candidate has code of the test's run. Before it the script has what the
-        program has done so far, and after it the program what that has done to files."""
+        """`call(fields)`, with which the candidate has code of the test's run: that prints to the streams that the
+        program has by then."""
+        if self._redirected is None or not _runs_code(operation, target, self._heard):
+            return self._called(call, operation, target, fields)
+        before = self._redirected.begin()
+        try:
+            return self._called(call, operation, target, fields)
+        finally:
+            self._redirected.end(before)
+
+    def _called(self, call, operation, target, fields):
+        # type: (Callable[[list[Any]], Any], str, object, list[Any]) -> Any
+        """Before it the script has what the program has done so far, and after it the program what that has done to
+        files."""
         streams, files, listener = self._heard, self.files, self._listener
         if not (streams or files or listener or self._variables) or not _runs_code(operation, target, streams):
             return call(fields)
@@ -107,7 +124,7 @@ class Alongside:
         wishes = self._listener.wishes() if self._listener is not None else None
         if wishes:
             self._link.tell("listen", *wishes)
-        heard, streams = self._heard, {name: getattr(sys, name) for name in self.listens()}
+        heard, streams = self._heard, {name: self._stream(name) for name in self.listens()}
         for name, stream in streams.items():  # of output from before, what is not for another stream
             self._hear(name, heard.get(name) if self._link.depth() or heard.get(name) is stream else None)
         if self._are_one is not (len(streams) > 1 and streams["stdout"] is streams["stderr"]):
@@ -119,7 +136,12 @@ class Alongside:
     def listens(self):
         # type: () -> list[str]
         """In the place of which streams the script has put something else, as `redirect_stdout` does."""
-        return [name for name, own in self._streams.items() if getattr(sys, name) is not own]
+        return [name for name, own in self._streams.items() if self._stream(name) is not own]
+
+    def _stream(self, name):
+        # type: (str) -> Any
+        """What the script has there, which may be behind what the program has put in its place."""
+        return getattr(sys, name) if self._redirected is None else self._redirected.behind(name)
 
     def _lend_streams(self):
         # type: () -> None
@@ -154,7 +176,7 @@ class Alongside:
 
     def _after(self, names):
         # type: (Any) -> None
-        self._take({name: getattr(sys, name) for name in names}, self.files)
+        self._take({name: self._stream(name) for name in names}, self.files)
 
     def _take(self, streams, files):
         # type: (dict[str, Any], PassedFiles | None) -> None

@@ -17,7 +17,7 @@ from cruxcell.jobs.separated.texts import serves_the_candidate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any  # noqa: F401 - in type comments
+    from typing import Any, Iterator  # noqa: F401 - in type comments
 
 _SCRIPT = "__main__"
 _FUNCTIONS = (type(is_public), type(is_public.__get__(1)))
@@ -68,8 +68,31 @@ _NOT_PUBLIC = (b"._", b".gi_", b".cr_", b".ag_", b".tb_", b".f_", b".co_", b".fu
 
 def reaches(data):
     # type: (bytes) -> bool
-    """Does a text in a message reach attributes that are not public, if it is a format?"""
-    at = data.find(b"{")  # first, as most messages have none
+    """Does a text in a message reach attributes that are not public, if it is a format? The numbers in a message may
+    read as one, so it has to be where a text or bytes may be."""
+    if not _may_reach(data):  # first, as most do not
+        return False
+    starts = [at for tag in _OF_TEXTS for at in _places(data, tag)]
+    texts = [data[at + 5 : at + 5 + int.from_bytes(data[at + 1 : at + 5], "little")] for at in starts]
+    return any(map(_may_reach, texts))
+
+
+_OF_TEXTS = (b"s", b"b")  # tags, before a length (`Writer`)
+
+
+def _places(data, item):
+    # type: (bytes, bytes) -> Iterator[int]
+    """Where a tag is with a length behind it that there is room for."""
+    at = data.find(item)
+    while at >= 0:
+        if at + 5 + int.from_bytes(data[at + 1 : at + 5], "little") <= len(data):
+            yield at
+        at = data.find(item, at + 1)
+
+
+def _may_reach(data):
+    # type: (bytes) -> bool
+    at = data.find(b"{")
     if at < 0 or not any(each in data for each in _NOT_PUBLIC):
         return False
     while at >= 0 and not _is_field_that_reaches(data, at + 1):

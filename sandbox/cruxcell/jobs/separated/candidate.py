@@ -17,6 +17,7 @@ from cruxcell.jobs.separated.files import ProgramFiles
 from cruxcell.jobs.separated.link import CALL, Link, connect, copied
 from cruxcell.jobs.separated.listening import Heard
 from cruxcell.jobs.separated.looking import LOOKING, keep
+from cruxcell.jobs.separated.redirected import Streams
 from cruxcell.jobs.separated.shared_names import told_class
 from cruxcell.namespace import module_namespace, set_recursion_depth
 from cruxcell.protocol import messages, records
@@ -53,6 +54,7 @@ def run_serve(context, fields):
     if getrecursionlimit() == depth:  # the program has set none of its own
         set_recursion_depth(_HARNESS_FRAMES)
         server.own_depth = getrecursionlimit()
+    server.link.more["streams"] = Streams(text, (context.stdout, context.stderr)).streams
     try:
         server.link.serve()
     except BaseException:  # the candidate has broken what serves it, which is its failure: the test sees it gone

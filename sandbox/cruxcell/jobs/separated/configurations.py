@@ -1,4 +1,10 @@
-"""Configurations that a script gives to `logging.config.dictConfig`: they name what is called, with which arguments."""
+"""Texts that name what a library calls, with which arguments: configurations for `logging.config.dictConfig`, documents
+of YAML with the tags for Python (`!!python/name:unittest.mock.ANY`), expressions of pandas (`df.eval("@expected")`)."""
+
+import sys
+from _thread import get_ident as _get_ident
+
+from cruxcell.jobs.separated.operations import is_public
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,3 +40,81 @@ def follow_configurations(texts):
         return resolve_by_itself(name)
 
     config.BaseConfigurator.resolve, config._resolve = of_configurator, by_itself
+
+
+def follow_documents(texts):
+    # type: (Any) -> None
+    """In the test's process: a name in a document of YAML is a text that runs, unless it is that of a class of data."""
+    try:
+        __import__("yaml.constructor")
+    except ImportError:  # which the script hears as well
+        return
+    for each in list(vars(sys.modules["yaml.constructor"]).values()):
+        for name in _FINDERS.intersection(vars(each) if isinstance(each, type) else ()):
+            setattr(each, name, _finding(vars(each)[name], texts))
+
+
+_FINDERS = frozenset(["find_python_module", "find_python_name"])
+
+
+def _finding(find, texts):
+    # type: (Any, Any) -> Any
+    def found(self, name, *where, **how):
+        # type: (Any, str, Any, Any) -> Any
+        module, _, path = name.rpartition(".")
+        texts.is_about_to_name(module or "builtins", path)
+        return find(self, name, *where, **how)
+
+    return found
+
+
+_EXPRESSIONS, _SCOPES = "pandas.core.computation.expr", "pandas.core.computation.scope"
+
+
+def follow_expressions(texts):
+    # type: (Any) -> None
+    """In the test's process: an expression that pandas evaluates has the variables of whoever calls it, and of the
+    script, by `@` and where there are no columns, and all attributes. It is a text that runs, unless it is the script's
+    own or names columns and public attributes alone. A candidate may have an object of the script's evaluate one."""
+    texts.before_import[_EXPRESSIONS] = lambda: _guard(texts)
+    if _EXPRESSIONS in sys.modules:
+        _guard(texts)
+
+
+def _guard(texts):
+    # type: (Any) -> None
+    if texts.before_import.pop(_EXPRESSIONS, None) is None:
+        return
+    try:
+        __import__(_EXPRESSIONS)
+    except ImportError:  # which who imports it hears as well
+        return
+    expression, visitor = sys.modules[_EXPRESSIONS].Expr, sys.modules[_EXPRESSIONS].BaseExprVisitor
+    scope, trusted = sys.modules[_SCOPES].Scope, set()  # type: Any, set[int]  # threads
+    begin, visit, resolve = expression.__init__, visitor.visit_Attribute, scope.resolve
+
+    def begun(self, expr, *more, **how):
+        # type: (Any, Any, Any, Any) -> None
+        thread = _get_ident()
+        if thread in trusted or not texts.is_own(expr):
+            return begin(self, expr, *more, **how)  # type: ignore[no-any-return]
+        trusted.add(thread)
+        try:
+            return begin(self, expr, *more, **how)  # type: ignore[no-any-return]
+        finally:
+            trusted.discard(thread)
+
+    def visited(self, node, **how):
+        # type: (Any, Any, Any) -> Any
+        if not is_public(node.attr) and _get_ident() not in trusted:
+            texts.is_about_to_run()
+        return visit(self, node, **how)
+
+    def resolved(self, key, is_local):
+        # type: (Any, str, bool) -> Any
+        is_of_columns = not is_local and (self.has_resolvers or key in self.temps)
+        if not is_of_columns and _get_ident() not in trusted:
+            texts.is_about_to_run()
+        return resolve(self, key, is_local)
+
+    expression.__init__, visitor.visit_Attribute, scope.resolve = begun, visited, resolved

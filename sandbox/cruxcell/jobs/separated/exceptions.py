@@ -3,12 +3,13 @@
 import builtins
 
 from cruxcell.jobs.separated import remote
+from cruxcell.jobs.separated.runs import cancellations, connection
 from cruxcell.jobs.separated.shared_names import is_stdlib
 from cruxcell.protocol import records
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any  # noqa: F401 - in type comments
+    from typing import Any, Callable  # noqa: F401 - in type comments
 
 
 def constructor_arguments(error):
@@ -132,19 +133,36 @@ class _Exited(BaseException):
     """In the place of a GeneratorExit or SystemExit, which is no Exception."""
 
 
-def harmless(cls):
-    # type: (Any) -> Any
-    """The class of an exception that the candidate gives to what the script has passed, and does not raise. Whoever
-    raises it in the test's process (a future, say) ends nothing by that which would leave the test content."""
-    if not any(cls is each for each in (*_ENDS, SystemExit)):
+def harmless(cls, is_question):
+    # type: (Any, bool) -> Any
+    """The class of an exception that the candidate gives in an answer, or to what the script has passed
+    (`is_question`), and does not raise. Whoever raises it in the test's process (a future, say) ends nothing by that
+    which would leave the test content. A SystemExit in an answer is marked."""
+    ends = _ENDS + (SystemExit,) * is_question  # type: tuple[type[BaseException], ...]
+    if not issubclass(cls, ends if connection[0].has_cancelled else ends + cancellations()):
         return cls
-    return _Ended if issubclass(cls, Exception) else _Exited
+    if cls not in _stand_ins:
+        stands = {"__class__": property(lambda _self: cls), "value": property(_first), "code": property(_first)}
+        _stand_ins[cls] = type(cls.__name__, (_Ended if issubclass(cls, Exception) else _Exited,), stands)
+    return _stand_ins[cls]
 
 
-def answered(error, may_stop):
-    # type: (BaseException, Any) -> BaseException
-    """What is raised where the candidate has raised `error`; `may_stop`: what may end an iteration."""
-    if isinstance(error, _ENDS) and not isinstance(error, may_stop):
+_stand_ins = {}  # type: dict[Any, type[BaseException]]
+
+
+def _first(error):
+    # type: (BaseException) -> object
+    return error.args[0] if error.args else None
+
+
+def answered(error, may_stop, is_expected, may_be_cancelled=True):
+    # type: (BaseException, Any, Callable[[set[str]], bool], bool) -> BaseException
+    """What is raised where the candidate has raised `error`; `may_stop`: what may end an iteration. `is_expected`: does
+    the script say, where it is, that it expects one of these names? `may_be_cancelled`: it means what says that it was
+    cancelled. A TaskGroup takes a task that ends so for one that is well."""
+    is_end = isinstance(error, _ENDS) and not isinstance(error, may_stop)
+    is_end = is_end and not is_expected({each.__name__ for each in _ENDS if isinstance(error, each)})
+    if is_end or (not may_be_cancelled and isinstance(error, cancellations())):
         kind = _Ended if isinstance(error, Exception) else _Exited
         return kind("the candidate raised %s" % type(error).__name__)
     return marked(error)  # type: ignore[no-any-return]

@@ -66,6 +66,7 @@ class Link:
         self.incoming = frames.Incoming(CHANNEL, _MOST_BYTES)
         self.more = {"fields": fields_of}  # type: dict[str, Callable[..., Any]]
         self.before_answer = None  # type: Callable[[], None] | None
+        self.has_cancelled = False  # has this end thrown into the other what cancels there, or does it expect that?
         self.named = frozenset()  # type: frozenset[str]  # the names with two underscores that the script has
 
     def share(self):
@@ -254,7 +255,7 @@ class Link:
         forgotten after them."""
         kind, number, count, body = _places(data)
         reader = Reader(data, self.containers, self.objects, body)
-        self.objects.is_question = kind == QUESTION
+        self.objects.is_question, self.objects.is_given = kind == QUESTION, kind != RAISED
         try:
             values = self.objects.placing.during(self._read, reader, has_room)
             reader.end()
@@ -280,10 +281,12 @@ class Link:
 
     def _values(self, reader):
         # type: (Reader) -> list[Any]
+        is_given, self.objects.is_given = self.objects.is_given, True
         for _ in range(reader.count()):
             number = reader.u32()
             self.is_refilled(number)
             reader.fill(self.containers.touch(number), 0)
+        self.objects.is_given = is_given
         return reader.items(reader.count(), 1)
 
     def is_refilled(self, number):

@@ -52,6 +52,21 @@ def source_of(target):
         module.__file__ = own
 
 
+def hints_of(target, has_extras):
+    # type: (Any, bool) -> dict[str, Any]
+    """What the annotations of a function or class come to."""
+    typing = _everybodys_typing()
+    more = {"include_extras": True} if has_extras else {}
+    return typing.get_type_hints(target, **more)  # type: ignore[no-any-return]
+
+
+def _everybodys_typing():
+    # type: () -> Any
+    """Not the one that the harness may keep for itself."""
+    __import__("typing")
+    return sys.modules["typing"]
+
+
 def keep(text):
     # type: (str) -> None
     """Of the program."""
@@ -81,6 +96,26 @@ def follow_sources(link):
     inspect.findsource = findsource
 
 
+def follow_hints(link):
+    # type: (Any) -> None
+    """In the test's process: what an annotation of the program says as a text, the candidate evaluates; not with names
+    that the script gives."""
+    typing = _everybodys_typing()
+    evaluate = typing.get_type_hints
+
+    def get_type_hints(obj, globalns=None, localns=None, include_extras=False):
+        # type: (Any, Any, Any, bool) -> Any
+        if not is_remote(obj) or globalns is not None or localns is not None:
+            more = {"include_extras": True} if include_extras else {}
+            return evaluate(obj, globalns, localns, **more)
+        found = link.ask("hints", obj, bool(include_extras))
+        if type(found) is not dict or not all(type(name) is str for name in found):
+            link.refuse("the candidate does not say what the annotations are")
+        return found
+
+    typing.get_type_hints = get_type_hints
+
+
 def _is_instance(value, cls):
     # type: (object, Any) -> bool
     return isinstance(value, cls)
@@ -91,7 +126,13 @@ def _is_subclass(one, cls):
     return issubclass(one, cls)
 
 
-LOOKING = {"dir": dir_of, "members": members_of, "subclasses": subclasses_of, "source": source_of}  # type: dict[str, Any]
+LOOKING = {
+    "dir": dir_of,
+    "hints": hints_of,
+    "members": members_of,
+    "source": source_of,
+    "subclasses": subclasses_of,
+}  # type: dict[str, Any]
 # Functions of a module: up to 3.11 a protocol looks which one asks.
 LOOKING.update(isinstance=_is_instance, issubclass=_is_subclass)
 

@@ -68,6 +68,7 @@ class Objects:
         self.shown, self.held = Shown(is_test), Held()
         self.classes = {}  # type: dict[int, type]
         self.is_question = False  # is what is read given to what the script has passed?
+        self.is_given = False  # is it given, and not raised?
         self.named = []  # type: list[Any]  # of the test's: the classes that came along and that a message named
         # What the test has passed by its name, by that; of the candidate's, by its address.
         self._passed = {}  # type: dict[tuple[str, str], Any]
@@ -329,16 +330,18 @@ class Objects:
         number, cls = reader.u32(), self._class_of_errors(reader, depth + 1)
         if not issubclass(cls, BaseException):
             raise Garbled("an exception that cannot be")
-        if self.is_test and self.is_question:
-            cls = harmless(cls)
+        is_given, self.is_given = self.is_given, True  # what is in it, it has not raised
+        if self.is_test and is_given:
+            cls = harmless(cls, self.is_question)
         text, count = _text(reader), reader.value(depth)
         if not 0 <= count <= 1 << 16:
             raise Garbled("an exception that cannot be")
         arguments = [reader.value(depth + 1) for _ in range(count)]
         made_of, more = reader.value(depth), reader.value(depth)
         cause, context = reader.value(depth + 1), reader.value(depth + 1)
+        self.is_given = is_given
         found = self.held.find(number) if number else None
-        if isinstance(found, BaseException) and isinstance(found, cls):
+        if isinstance(found, BaseException) and issubclass(type(found), cls):
             return found
         if made_of is not None and (
             type(made_of) is not tuple or any(id(type(each)) not in SIMPLEST for each in made_of)

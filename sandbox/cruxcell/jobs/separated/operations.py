@@ -128,6 +128,9 @@ OF_THE_TEST = {
     **{name: _by_name(name) for name in DESCRIPTORS},
 }  # type: dict[str, Any]
 
+# How the names of methods begin by which sklearn asks an estimator what it is: none of them is told a value.
+OF_ESTIMATORS = "__sklearn_"
+
 # Before the name of a method that a class says it has none of: `__hash__ = None`.
 NONE = "-"
 MAY_BE_NONE = frozenset([*ASKED, "__contains__", "__hash__"])
@@ -193,7 +196,8 @@ def may_get(target, name):
     if name.startswith("_"):
         is_named = name in _OF_NAMED_TUPLES and issubclass(target if isinstance(target, type) else kind, tuple)
         has_data = name == "__dict__" and not isinstance(target, type) and not _stands_for_a_function(target)
-        return is_named or has_data or name in ("__name__", "__qualname__", "__doc__")
+        is_asked_for = name.startswith(OF_ESTIMATORS) or name in ("__name__", "__qualname__", "__doc__")
+        return is_named or has_data or is_asked_for
     if not is_public(name) and not _is_of_the_script(target, name):
         return False
     if _of_a_framework(target, name) or _decides_for_the_script(target, name):

@@ -35,6 +35,7 @@ class ProgramNames:
         self._of_classes = ()  # type: tuple[str, ...]
         self.view = {}  # type: dict[str, Any]  # what the program has there now, as far as the candidate has said
         self.given = {}  # type: dict[str, Any]  # what the script got of that
+        self._own = set()  # type: set[str] | None  # the names that the script binds; None: it may bind any
         self.shows_texts = False
 
     def bound(self):
@@ -77,12 +78,13 @@ class ProgramNames:
 
     def rebind(self):
         # type: () -> None
-        """Where the program has bound a name anew, the script sees it, unless it has done so itself."""
-        for name, before in self.given.items():
+        """Where the program has bound a name anew, the script sees it, unless it has done so itself: what it has may
+        have been the program's in between, too."""
+        for name, before in list(self.given.items()):
             now = self.view.get(name, before)
-            if self._namespace.get(name) is before:
-                self._namespace[name] = now
-            self.given[name] = now
+            if now is not before and self._namespace.get(name) is before:
+                self._namespace[name] = self.given[name] = now
+                self._follow_no_more(name)
 
     def _look(self, names, root, source, count):
         # type: (list[str], str, str, int) -> None
@@ -128,6 +130,12 @@ class ProgramNames:
         # type: (set[str] | None) -> None
         """Which names may come to stand for something else: none that the script binds (`own`; None: it may bind any to
         what both sides have). Or a program would take the script's own `Counter` for its, and change that."""
-        for name, value in list(self.given.items()):
-            if not is_remote(value) if own is None else name in own:
-                del self.given[name]
+        self._own = own
+        for name in list(self.given):
+            self._follow_no_more(name)
+
+    def _follow_no_more(self, name):
+        # type: (str) -> None
+        """Unless it cannot be the script's own that stands there by now."""
+        if not is_remote(self.given[name]) if self._own is None else name in self._own:
+            del self.given[name]

@@ -1,5 +1,6 @@
 """How the generators, awaitables and context managers of the other side are run: not believed in errors."""
 
+import sys
 from opcode import opmap
 
 from cruxcell.protocol.records import set_traceback, traceback_of
@@ -10,6 +11,13 @@ if TYPE_CHECKING:
 
 # The one connection of this process: an object with `ask(operation, *fields)` and `is_test`.
 connection = []  # type: list[Any]
+
+
+def cancellations():
+    # type: () -> tuple[type[BaseException], ...]
+    """By which a task says that it was cancelled, and what asyncio takes for such."""
+    modules = [sys.modules.get(each) for each in ("asyncio.exceptions", "concurrent.futures._base")]
+    return tuple([each.CancelledError for each in modules if each is not None])
 
 
 def step_of(name):
@@ -118,6 +126,7 @@ def throw(self, kind, error=None, _traceback=None, ends=StopIteration):
     raised = traceback_of(thrown) if isinstance(thrown, BaseException) else None
     if thrown is GeneratorExit or isinstance(thrown, GeneratorExit):
         ends = (ends, GeneratorExit)
+    link.has_cancelled = link.has_cancelled or isinstance(thrown, cancellations())
     told = _told(link, thrown)
     goes_on = told is not thrown or (link.is_test and raised is not None and not link.made_by_itself(thrown, raised))
     try:

@@ -10,7 +10,7 @@ from cruxcell.analysis.syntax import walk
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import CodeType  # noqa: F401 - in type comments
-    from typing import Any  # noqa: F401 - in type comments
+    from typing import Any, Iterator  # noqa: F401 - in type comments
 
 _OPMAP = opcode.opmap
 _GLOBAL_STORES = frozenset([_OPMAP["STORE_GLOBAL"]])
@@ -189,3 +189,32 @@ def _names_on(source, line):
         if isinstance(node, _ast.stmt) and not hasattr(node, "body") and node.lineno <= line <= (node.end_lineno or 0):
             found |= {each.id for each in walk(node) if isinstance(each, _ast.Name)}
     return found
+
+
+def expects_on(source, line, names):
+    # type: (str, int, set[str]) -> bool
+    """Does the script say that what this line does may raise an exception of one of these names: does it stand in a
+    `try` that catches one, or in a `with` or call that is given one (`assertRaises(StopIteration, f)`)?"""
+    return any(names & said and first <= line <= last for said, first, last in _expecting(parse_text(source, "exec")))
+
+
+def _expecting(tree):
+    # type: (Any) -> Iterator[tuple[set[str], int, int]]
+    """(the names of what is expected, first line, last line) of each."""
+    import _ast
+
+    for node in walk(tree):
+        told, body = [], [node]  # type: list[Any], list[Any]
+        if type(node).__name__ in ("Try", "TryStar"):
+            told, body = [each.type for each in node.handlers if each.type is not None], node.body
+        elif isinstance(node, (_ast.With, _ast.AsyncWith)):
+            told, body = [each.context_expr for each in node.items], node.body
+        elif isinstance(node, _ast.Call):
+            told = node.args[:1]
+        if told:
+            yield _names_within(told), body[0].lineno, body[-1].end_lineno
+
+
+def _names_within(nodes):
+    # type: (list[Any]) -> set[str]
+    return {str(getattr(each, "id", getattr(each, "attr", ""))) for node in nodes for each in walk(node)}

@@ -6,11 +6,12 @@ from _thread import allocate_lock as _lock
 from _thread import get_ident as _get_ident
 
 from cruxcell.analysis.bytecode import IMPORTS, dissect, names_in, names_of, uses_its_own
+from cruxcell.analysis.parsing import CHECK
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
 from cruxcell.jobs.separated import permissions
 from cruxcell.jobs.separated.alongside import Alongside
 from cruxcell.jobs.separated.awaiting import Lent
-from cruxcell.jobs.separated.configurations import follow_configurations
+from cruxcell.jobs.separated.configurations import follow_configurations, follow_documents
 from cruxcell.jobs.separated.docstrings import NO_EXAMPLES, follow_doctests
 from cruxcell.jobs.separated.doubts import Doubts
 from cruxcell.jobs.separated.equality import BECAME, Notes, hold_what_was_made, shown_by
@@ -20,13 +21,14 @@ from cruxcell.jobs.separated.files import PassedFiles
 from cruxcell.jobs.separated.lending import Lender
 from cruxcell.jobs.separated.link import TOO_LARGE, Broken, Link, Unsent, connect, copied
 from cruxcell.jobs.separated.listening import Listener
-from cruxcell.jobs.separated.looking import follow_sources
+from cruxcell.jobs.separated.looking import follow_hints, follow_sources
 from cruxcell.jobs.separated.mocks import Mocks
 from cruxcell.jobs.separated.partners import Partners, may_begin
 from cruxcell.jobs.separated.program_names import ProgramNames
+from cruxcell.jobs.separated.redirected import Redirected
 from cruxcell.jobs.separated.remote import now, number_of
 from cruxcell.jobs.separated.runs import exited, is_exit
-from cruxcell.jobs.separated.script import constant_texts, raises_by_itself
+from cruxcell.jobs.separated.script import constant_texts, expects_on, raises_by_itself
 from cruxcell.jobs.separated.signatures import outline_of
 from cruxcell.jobs.separated.steady import Steady
 from cruxcell.jobs.separated.texts import Texts  # noqa: F401 - in type comments
@@ -35,13 +37,13 @@ from cruxcell.protocol import frames, messages, records
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import CodeType  # noqa: F401 - in type comments
+    from types import CodeType, FrameType  # noqa: F401 - in type comments
     from typing import Any  # noqa: F401 - in type comments
 
 _CALLS = frozenset(["call", "special", "drive"])
 _RUNS_TEXT = (
-    "the script runs code in line %d that may be the program's (by eval, exec, pickle, doctest or a library), and would"
-    " run it in the test's process: compare values, or require IN_PROCESS"
+    "code that may be the program's (by eval, exec, pickle, doctest or a library) would run in the test's process, by"
+    " line %d of the script: compare values, or require IN_PROCESS"
 )
 
 
@@ -97,6 +99,7 @@ class ScriptLink(Link):
         self._source = source
         named = names_in(script)
         files, listener = PassedFiles(named, names_of(script, IMPORTS)), Listener(named)
+        self.has_cancelled = "CancelledError" in named
         bound = self._names.bound()
         self._is_of_its_own, self._mocks = uses_its_own(script), Mocks(named)
         texts = constant_texts(script)
@@ -104,15 +107,19 @@ class ScriptLink(Link):
         lender = Lender(script, texts, self._namespace)
         if "source" in source:
             follow_sources(self)
+        if "get_type_hints" in source:
+            follow_hints(self)
         if "doctest" in source:
             follow_doctests(self)
         if "dictConfig" in source:
             follow_configurations(self.texts)
+        if "yaml" in source:
+            follow_documents(self.texts)
         root = root_of(entry_point)
         self._names.provide(script, source, root, bound, lender.names | names)
         lender.begin(self._names.view, root, self.objects.shown.__contains__)
         # Not before: names of the program are not heard.
-        self.alongside.begin(lender, files, listener, SharedFigures(self, named))
+        self.alongside.begin(lender, files, listener, SharedFigures(self, named), Redirected(self.tell, named))
         if root in self._namespace:
             self._namespace["candidate"] = resolve(self._namespace, entry_point)
 
@@ -149,7 +156,7 @@ class ScriptLink(Link):
             self.has_answered = True
             self._has_called = self._has_called or operation in _CALLS
         if kind != b"v":
-            value = answered(value, may_stop)
+            value = answered(value, may_stop, self._expects, self.has_cancelled)
         else:
             self._mocks.got(operation, place, value)
         self._names.rebind()
@@ -159,6 +166,14 @@ class ScriptLink(Link):
         elif kind == b"v":
             self._steady.keep(told, value, mark)
         return kind, value
+
+    def _expects(self, names):
+        # type: (set[str]) -> bool
+        """Does the script, where it is, say that it expects an exception of one of these names?"""
+        frame = sys._getframe(1)  # type: FrameType | None
+        while frame is not None and frame.f_code.co_filename != CHECK:
+            frame = frame.f_back
+        return frame is not None and expects_on(self._source, frame.f_lineno, names)
 
     def _note_hashed(self, operation, fields):
         # type: (str, list[Any]) -> None

@@ -4,6 +4,7 @@ from cruxcell.analysis.compiled import loaded
 from cruxcell.analysis.parsing import CHECK, Invalid, compile_text, parse_text
 from cruxcell.analysis.vacuous import refuse_vacuous, surely_tests
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
+from cruxcell.jobs.separated.configurations import follow_expressions
 from cruxcell.jobs.separated.databases import Databases
 from cruxcell.jobs.separated.exceptions import ANSWERED
 from cruxcell.jobs.separated.script_link import ScriptLink
@@ -44,6 +45,7 @@ def run_test(context, fields, is_rehearsal=False):
             link.begin_partners()
             link.texts = Texts(context.helper.hear, script, link.may_have_texts, link.leave_at_text, link.may_open)
             Databases(link).follow(link.texts)
+            follow_expressions(link.texts)
         link.provide(script, suite.code, fields[1].decode(), suite.names)
         import_submodules(script, suite.code)
         suite.begin()

@@ -23,7 +23,7 @@ from cruxcell.analysis.hermetic import SAFE_BUILTINS
 from cruxcell.analysis.parsing import CHECK
 from cruxcell.jobs.separated.operations import is_public
 from cruxcell.jobs.separated.remote import is_remote
-from cruxcell.jobs.separated.script import texts_in
+from cruxcell.jobs.separated.script import constant_texts, texts_in
 from cruxcell.protocol import messages
 
 TYPE_CHECKING = False
@@ -127,6 +127,17 @@ class Texts:
         if self._may_be_foreign():
             self._leave(_line_of(_frame(1)))
 
+    def is_own(self, text):
+        # type: (object) -> bool
+        """Does the text stand in the script, and is no mere name?"""
+        return self._own.says(text)
+
+    def is_about_to_name(self, module, name):
+        # type: (str, str) -> None
+        """As `is_about_to_run`: what the text says is to find something by its name, as a pickle does."""
+        if not _is_of_data(module, name):
+            self.is_about_to_run()
+
     def take(self, values):
         # type: (list[Any]) -> None
         """All that a harmless text under way may have from the candidate: data, and objects of the candidate's own."""
@@ -215,6 +226,10 @@ class _Own:
         if self._codes is None:
             self._codes = _codes_of(self._script)
         return code in self._codes
+
+    def says(self, text):
+        # type: (object) -> bool
+        return type(text) is str and not text.strip().isidentifier() and text in constant_texts(self._script)
 
 
 def serves_the_candidate(frame):

@@ -5,7 +5,7 @@ What the candidate does not say is never taken for nothing: the script is refuse
 
 import sys
 
-from cruxcell.jobs.separated.operations import SPECIAL, mro_of, own_of
+from cruxcell.jobs.separated.operations import OF_ESTIMATORS, SPECIAL, mro_of, own_of
 from cruxcell.jobs.separated.runs import connection
 
 TYPE_CHECKING = False
@@ -29,7 +29,7 @@ _KINDS_OF_FIELDS = frozenset(["_FIELD", "_FIELD_CLASSVAR", "_FIELD_INITVAR"])
 def is_refused(name):
     # type: (str) -> bool
     """Is nobody to ask this? So it is with what a library may look for, unless the script itself names it."""
-    if not name.startswith("__") or name in _PUBLIC:
+    if not name.startswith("__") or name in _PUBLIC or name.startswith(OF_ESTIMATORS):
         return False
     return name not in connection[0].named or name in SPECIAL or name.startswith("__array")
 

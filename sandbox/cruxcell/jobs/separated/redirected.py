@@ -1,0 +1,76 @@
+"""Streams that the program has put in the place of its standard output and error, and that the script prints to: in a
+function of the script's that the program calls, and in a `with` block of a context manager of the program's."""
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Iterable  # noqa: F401 - in type comments
+
+_NAMES = ("stdout", "stderr")
+_PRINTS = frozenset(["print", "pprint", "stdout", "stderr"])
+
+
+class Redirected:
+    """Of the test's half. `ask` asks the candidate; `names`: those in the script."""
+
+    def __init__(self, ask, names):
+        # type: (Any, Iterable[str]) -> None
+        self.is_needed = not _PRINTS.isdisjoint(names)
+        self._ask, self._may_be = ask, True
+        self._shown = []  # type: list[tuple[str, Any, Any]]  # names, streams of the program's, what each has replaced
+        self._blocks = []  # type: list[int]
+
+    def begin(self):
+        # type: () -> int
+        """The script prints to what the program has by now, unless it has printed there before: then what it has is by
+        itself. Gives what `end` goes back to."""
+        count = len(self._shown)
+        told = self._ask("streams") if self._may_be else None  # type: Any
+        self._may_be = type(told) is list and len(told) == len(_NAMES)
+        for name, stream in zip(_NAMES, told if self._may_be else ()):
+            if stream is not None and not any(stream is each for _, each, _ in self._shown[:count]):
+                self._shown.append((name, stream, getattr(sys, name)))
+                setattr(sys, name, stream)
+        return count
+
+    def end(self, count):
+        # type: (int) -> None
+        while len(self._shown) > count:
+            name, stream, before = self._shown.pop()
+            if getattr(sys, name) is stream:
+                setattr(sys, name, before)
+
+    def behind(self, name):
+        # type: (str) -> Any
+        """What the script has under this name, be it behind what the program has put there."""
+        found = getattr(sys, name)
+        for of, shown, before in reversed(self._shown):
+            if of == name and found is shown:
+                found = before
+        return found
+
+    def follow(self, method, answer):
+        # type: (object, object) -> None
+        """A block of a context manager of the program's has begun, or ended."""
+        if method == "__enter__" and not isinstance(answer, BaseException):
+            self._blocks.append(self.begin())
+        elif method == "__exit__" and self._blocks:
+            self.end(self._blocks.pop())
+
+
+class Streams:
+    """Of the candidate's half. `text`: the program, which has its streams by now."""
+
+    def __init__(self, text, own):
+        # type: (str, Any) -> None
+        self._are_named = any(name in text for name in _NAMES)
+        self._own = [*own, *[getattr(sys, name) for name in _NAMES]]
+
+    def streams(self, _target):
+        # type: (object) -> list[Any] | None
+        """What the program has put in the place of its streams, None of one that is its own; None if it names none."""
+        if not self._are_named:
+            return None
+        found = [getattr(sys, name) for name in _NAMES]
+        return [None if any(each is own for own in self._own) else each for each in found]
