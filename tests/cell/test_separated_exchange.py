@@ -15,6 +15,7 @@ from typing import Any
 from unittest import mock
 
 import pytest
+from cruxcell.analysis.parsing import CHECK
 from cruxcell.jobs.separated import permissions, remote, runs, script_link, steady
 from cruxcell.jobs.separated import test as test_worker
 from cruxcell.jobs.separated.equality import Notes
@@ -709,3 +710,11 @@ def test_only_the_next_item_may_end_an_iteration(half: Half):
         with pytest.raises(Exception, match="") as info:
             half.ask("special", thing(), name)
         assert isinstance(info.value, StopIteration) is (name == "__next__")
+
+
+def test_where_the_script_is_says_what_it_expects(half: Half):
+    half._source = "with raises(StopIteration):\n    ask()\nask()\n"
+    asked: list[bool] = []
+    namespace = {"raises": contextlib.suppress, "ask": lambda: asked.append(half._expects({"StopIteration"}))}
+    exec(compile(half._source, CHECK, "exec"), namespace)
+    assert (asked, half._expects({"StopIteration"})) == ([True, False], False)

@@ -71,6 +71,13 @@ def test_arguments_and_environment_are_lent_as_they_are(monkeypatch: pytest.Monk
     assert one.changes() == []
 
 
+def test_a_recursion_limit_is_lent_where_the_script_may_set_it(monkeypatch: pytest.MonkeyPatch):
+    limits = iter([1000, 1000, 5000, 5000])
+    monkeypatch.setattr(sys, "getrecursionlimit", lambda: next(limits))
+    one = lender("sys.setrecursionlimit(f)")
+    assert [one.changes() for _ in range(3)] == [[], [("depth", "", "", False, 5000)], []]
+
+
 @pytest.mark.parametrize(
     "source", ["patch('time.sleep')", "patch.object(time, 'sleep')", "monkeypatch.setattr(time, 'sleep', 1)"]
 )

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from cruxboxd.scheduling.holding import Holding, current_holding, hold_more, leave
+import pytest
+from cruxboxd.scheduling import fair_queue
+from cruxboxd.scheduling.holding import Holding, current_holding, hold_more, is_awaited, leave
 from cruxboxd.zygotes.exit import Exit
 from cruxboxd.zygotes.jobs import Outlet, Result, current_outlet
 from cruxboxd.zygotes.read_back import FilesRead
@@ -95,3 +97,50 @@ async def test_what_is_begun_where_results_wait_follows_upon_them():
             await running
     assert [one.follows for one in jobs] == [False, True]
     assert held_by(daemon) == 0
+
+
+async def test_what_is_awaited_or_follows_already_follows_upon_results():
+    daemon, jobs = Daemon(), [job("a"), job("a", follows=True), job("a")]
+    for at, one in enumerate(jobs):
+        is_awaited.set(at == 2)
+        with daemon.scheduler.holding("a"):
+            running = asyncio.ensure_future(daemon.scheduler.run(one))
+            await asyncio.sleep(0)
+            running.cancel()
+            await asyncio.wait([running])
+    assert [one.follows for one in jobs] == [False, True, True]
+
+
+async def test_a_job_that_nobody_waits_for_any_more_is_no_holdings():
+    daemon = Daemon()
+    with daemon.scheduler.holding("a") as holding:
+        running = asyncio.ensure_future(daemon.scheduler.run(job("a")))
+        await asyncio.sleep(0)
+        assert len(holding.jobs) == 1
+        running.cancel()
+        await asyncio.wait([running])
+        assert not holding.jobs
+
+
+async def test_what_was_put_aside_comes_back_once_there_is_room_again(monkeypatch: pytest.MonkeyPatch):
+    daemon, outlet, resumed = Daemon(), Outlet(), list[int]()
+    monkeypatch.setattr(daemon.scheduler, "resume", lambda: resumed.append(outlet.held // SIZE))
+    current_outlet.set(outlet)
+    with daemon.scheduler.holding("t", 9) as holding:
+        for size in (30, 10, -2, -10, -1, 1):
+            (holding.add if size > 0 else holding.leave)(abs(size) * SIZE)
+    assert resumed == [28]
+
+
+async def test_what_is_behind_more_than_is_put_aside_in_one_go_begins_in_the_next(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(fair_queue, "_MOST_ASIDE", 1)
+    daemon, outlet = await Daemon().open(), Outlet()
+    monkeypatch.setattr(Outlet, "is_full", property(lambda self: self is outlet))
+    current_outlet.set(outlet)
+    aside = [asyncio.ensure_future(daemon.scheduler.run(job())) for _ in range(3)]
+    await asyncio.sleep(0)
+    current_outlet.set(None)
+    await daemon.put(free := job())
+    assert (daemon.running(), daemon.scheduler.depth) == ([[free], []], 3)
+    for one in aside:
+        one.cancel()

@@ -174,6 +174,29 @@ async def test_a_large_job_of_a_tenant_that_holds_little_is_overtaken_only_by_wh
     assert large in [one for jobs in daemon.running() for one in jobs]
 
 
+@pytest.mark.parametrize("is_large_first", [True, False])
+@pytest.mark.parametrize("is_more_between", [True, False])
+async def test_who_does_not_keep_to_its_share_waits_behind_a_large_job_of_who_does(
+    is_large_first: bool, is_more_between: bool
+):
+    """Though it would fit, and whoever else has to wait between them."""
+    daemon = await Daemon(zygotes=8).open()
+    for _ in range(6):
+        await daemon.fleet.start(KEY)
+    await daemon.put(sized(10, "b"))
+    await daemon.put(sized(8, "d"))
+    await daemon.put(sized(8, "e"))
+    for zygote in daemon.zygotes:
+        zygote.slow = bool(zygote.jobs)
+    waiting = [sized(90, "c")] * is_large_first + [sized(80, "d")] * is_more_between + [small := sized(25, "b")]
+    daemon.scheduler._is_pumping = True
+    await daemon.put(*waiting)
+    assert [one.tenant for one in daemon.scheduler._queue.heads()] == [one.tenant for one in waiting]
+    daemon.scheduler._is_pumping = False
+    daemon.scheduler._pump()
+    assert (small in [one for jobs in daemon.running() for one in jobs]) is not is_large_first
+
+
 @pytest.mark.parametrize(
     ("need", "own", "others", "present", "fits", "is_within"),
     [
