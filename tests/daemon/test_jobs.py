@@ -212,10 +212,14 @@ async def test_an_order_and_its_report_have_room_for_each_check():
     a_check = (three - one) // 2
     assert one - a_check == 1 << 18
     assert a_check > 4 * DEFAULT_LIMITS.output_bytes
-    assert [job(seals=number, checks=3).report_cap - three for number in (1, 5000)] == [
-        seals.RECORD_BYTES,
-        5000 * seals.RECORD_BYTES,
-    ]
+    a_seal = len(sealed(shared())) - len(PLAN)
+    assert [job(seals=number, checks=3).report_cap - three for number in (1, 5000)] == [a_seal, 5000 * a_seal]
+
+
+async def test_an_order_has_the_flags_of_its_job_and_of_its_lane():
+    for own, of_the_lane in ((messages.STDIO, messages.BEHIND), (messages.SHARED_PROFILE, 0), (0, messages.BEHIND)):
+        order = job(flags=own).order(1, 0, of_the_lane)
+        assert messages.ORDER.unpack(order)[2] == own | of_the_lane
 
 
 def test_how_much_of_a_call_may_wait_to_leave():
