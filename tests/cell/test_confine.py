@@ -41,7 +41,7 @@ ORDINARY = {
     "random_bytes": "8",
     "handler": "done",
     "memory": str(32 << 20),
-    "environment": str({"OMP_NUM_THREADS": "1", "PATH": os.defpath, "USER": "nobody", "LOGNAME": "nobody"}),
+    "environment": str({"OMP_NUM_THREADS": "1", "PATH": os.defpath, "LOGNAME": "nobody"}),
 }
 # The part of it that a worker which only reads constants needs.
 COMPUTING = ("sleep", "clocks", "lock", "random_bytes", "handler", "memory", "environment")

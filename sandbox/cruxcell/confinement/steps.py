@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # All there is in a worker's environment. Numeric libraries start threads when they are imported, and end the process
 # when they cannot; this tells them not to. Programs count on the others being there.
-_ENVIRONMENT = {"OMP_NUM_THREADS": "1", "PATH": os.defpath, "USER": "nobody", "LOGNAME": "nobody"}
+_ENVIRONMENT = {"OMP_NUM_THREADS": "1", "PATH": os.defpath, "LOGNAME": "nobody"}
 
 # NOROOT, NOROOT_LOCKED, KEEP_CAPS_LOCKED, NO_CAP_AMBIENT_RAISE and its lock: being root gives no capability any more.
 _SECUREBITS = 0x01 | 0x02 | 0x20 | 0x40 | 0x80
