@@ -9,6 +9,7 @@ from calls_by_hand import FORMATS, HERMETIC, ODD, Context, fields, job, this_pro
 from cruxcell.analysis.parsing import CHECK, PROGRAM, Invalid, OutOfRoom
 from cruxcell.jobs import bundles, calls
 from cruxcell.jobs.context import RULE
+from cruxcell.jobs.separated import configurations
 from cruxcell.protocol import frames, messages
 from cruxcell.protocol.payloads import (
     BUNDLED,
@@ -284,8 +285,9 @@ def test_a_checker_is_given_texts_of_bytes_that_may_be_none(program: bytes, done
 def followed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Which libraries a checker's texts are followed in: that changes them for as long as a process lives."""
     names: list[str] = []
-    for name in ("follow_configurations", "follow_documents", "follow_expressions"):
-        monkeypatch.setattr(calls, name, lambda _texts, name=name: names.append(name))
+    monkeypatch.setattr(calls, "follow_expressions", lambda _: names.append("follow_expressions"))
+    for word, follow in configurations.FOLLOWED.items():
+        monkeypatch.setitem(configurations.FOLLOWED, word, lambda _, name=follow.__name__: names.append(name))
     return names
 
 

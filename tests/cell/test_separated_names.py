@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from cruxcell.analysis.parsing import CHECK
-from cruxcell.jobs.separated import program_names, remote, runs, script_link
+from cruxcell.jobs.separated import configurations, program_names, remote, runs, script_link
 from cruxcell.jobs.separated.proxy_classes import make_class
 from cruxcell.jobs.separated.script_link import ScriptLink
 from cruxcell.protocol import messages
@@ -117,8 +117,10 @@ def test_a_script_gets_the_names_that_it_uses_and_none_that_a_module_has(f: Any)
 )
 def test_what_a_script_names_of_the_library_is_followed(word: str, follows: str, monkeypatch: pytest.MonkeyPatch):
     followed: list[str] = []
-    for name in ("follow_sources", "follow_hints", "follow_doctests", "follow_configurations", "follow_documents"):
+    for name in ("follow_sources", "follow_hints", "follow_doctests"):
         monkeypatch.setattr(script_link, name, lambda _, name=name: followed.append(name))
+    for given, follow in configurations.FOLLOWED.items():
+        monkeypatch.setitem(configurations.FOLLOWED, given, lambda _, name=follow.__name__: followed.append(name))
     Half(f=8).gets("f(1)")
     assert followed == []
     Half(f=8).gets(f"x.{word}(f)")

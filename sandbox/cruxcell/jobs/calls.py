@@ -10,11 +10,7 @@ from cruxcell.analysis.operands import Inspector, call_findings, is_literal
 from cruxcell.analysis.parsing import CHECK, PROGRAM, Invalid, OutOfRoom, classify_call, compile_text
 from cruxcell.jobs import stack_limit
 from cruxcell.jobs.context import RULE, JobContext  # noqa: F401 - in type comments
-from cruxcell.jobs.separated.configurations import (
-    follow_configurations,
-    follow_documents,
-    follow_expressions,
-)
+from cruxcell.jobs.separated.configurations import follow_expressions, follow_named
 from cruxcell.jobs.separated.databases import Databases
 from cruxcell.jobs.separated.texts import Texts
 from cruxcell.namespace import fresh_namespace, module_namespace, set_recursion_depth
@@ -341,10 +337,7 @@ def guard_of(context, checker):
         texts = Texts(context.helper.hear, checker, lambda: True, refuse, lambda _path, _is_moved: True)
         databases.follow(texts)
         follow_expressions(texts)
-        if "dictConfig" in names:
-            follow_configurations(texts)
-        if "yaml" in names:
-            follow_documents(texts)
+        follow_named(texts, names)
 
     return guard
 

@@ -8,7 +8,7 @@ from cruxcell.jobs.separated.operations import is_public
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any  # noqa: F401 - in type comments
+    from typing import Any, Callable, Container  # noqa: F401 - in type comments
 
 # What a configuration may name that may be the candidate's: nothing that opens a file, calls or imports.
 _HARMLESS = frozenset(
@@ -118,3 +118,15 @@ def _guard(texts):
         return resolve(self, key, is_local)
 
     expression.__init__, visitor.visit_Attribute, scope.resolve = begun, visited, resolved
+
+
+# By the word with which a script or checker gives a library such a text.
+FOLLOWED = {"dictConfig": follow_configurations, "yaml": follow_documents}  # type: dict[str, Callable[[Any], None]]
+
+
+def follow_named(texts, said):
+    # type: (Any, Container[str]) -> None
+    """What a script or checker says, by its text or its names, that it gives to libraries."""
+    for word, follow in FOLLOWED.items():
+        if word in said:
+            follow(texts)

@@ -55,9 +55,13 @@ def source_of(target):
 def hints_of(target, has_extras):
     # type: (Any, bool) -> dict[str, Any]
     """What the annotations of a function or class come to."""
-    typing = _everybodys_typing()
-    more = {"include_extras": True} if has_extras else {}
-    return typing.get_type_hints(target, **more)  # type: ignore[no-any-return]
+    return _everybodys_typing().get_type_hints(target, **_extras(has_extras))  # type: ignore[no-any-return]
+
+
+def _extras(are_asked_for):
+    # type: (bool) -> dict[str, bool]
+    """Python 3.8 has no such argument."""
+    return {"include_extras": True} if are_asked_for else {}
 
 
 def _everybodys_typing():
@@ -106,8 +110,7 @@ def follow_hints(link):
     def get_type_hints(obj, globalns=None, localns=None, include_extras=False):
         # type: (Any, Any, Any, bool) -> Any
         if not is_remote(obj) or globalns is not None or localns is not None:
-            more = {"include_extras": True} if include_extras else {}
-            return evaluate(obj, globalns, localns, **more)
+            return evaluate(obj, globalns, localns, **_extras(include_extras))
         found = link.ask("hints", obj, bool(include_extras))
         if type(found) is not dict or not all(type(name) is str for name in found):
             link.refuse("the candidate does not say what the annotations are")

@@ -11,7 +11,7 @@ from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
 from cruxcell.jobs.separated import permissions
 from cruxcell.jobs.separated.alongside import Alongside
 from cruxcell.jobs.separated.awaiting import Lent
-from cruxcell.jobs.separated.configurations import follow_configurations, follow_documents
+from cruxcell.jobs.separated.configurations import follow_named
 from cruxcell.jobs.separated.docstrings import NO_EXAMPLES, follow_doctests
 from cruxcell.jobs.separated.doubts import Doubts
 from cruxcell.jobs.separated.equality import BECAME, Notes, hold_what_was_made, shown_by
@@ -111,10 +111,7 @@ class ScriptLink(Link):
             follow_hints(self)
         if "doctest" in source:
             follow_doctests(self)
-        if "dictConfig" in source:
-            follow_configurations(self.texts)
-        if "yaml" in source:
-            follow_documents(self.texts)
+        follow_named(self.texts, source)
         root = root_of(entry_point)
         self._names.provide(script, source, root, bound, lender.names | names)
         lender.begin(self._names.view, root, self.objects.shown.__contains__)
