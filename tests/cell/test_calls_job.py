@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from collections.abc import Callable
 
 import pytest
 from calls_by_hand import FORMATS, HERMETIC, ODD, Context, fields, job, this_process_stays_as_it_is
@@ -285,9 +286,13 @@ def test_a_checker_is_given_texts_of_bytes_that_may_be_none(program: bytes, done
 def followed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Which libraries a checker's texts are followed in: that changes them for as long as a process lives."""
     names: list[str] = []
-    monkeypatch.setattr(calls, "follow_expressions", lambda _: names.append("follow_expressions"))
+
+    def noted(name: str) -> Callable[[object], None]:
+        return lambda _: names.append(name)
+
+    monkeypatch.setattr(calls, "follow_expressions", noted("follow_expressions"))
     for word, follow in configurations.FOLLOWED.items():
-        monkeypatch.setitem(configurations.FOLLOWED, word, lambda _, name=follow.__name__: names.append(name))
+        monkeypatch.setitem(configurations.FOLLOWED, word, noted(follow.__name__))
     return names
 
 

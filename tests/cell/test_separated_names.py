@@ -8,7 +8,7 @@ import datetime
 import math
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -117,10 +117,14 @@ def test_a_script_gets_the_names_that_it_uses_and_none_that_a_module_has(f: Any)
 )
 def test_what_a_script_names_of_the_library_is_followed(word: str, follows: str, monkeypatch: pytest.MonkeyPatch):
     followed: list[str] = []
+
+    def noted(name: str) -> Callable[[object], None]:
+        return lambda _: followed.append(name)
+
     for name in ("follow_sources", "follow_hints", "follow_doctests"):
-        monkeypatch.setattr(script_link, name, lambda _, name=name: followed.append(name))
+        monkeypatch.setattr(script_link, name, noted(name))
     for given, follow in configurations.FOLLOWED.items():
-        monkeypatch.setitem(configurations.FOLLOWED, given, lambda _, name=follow.__name__: followed.append(name))
+        monkeypatch.setitem(configurations.FOLLOWED, given, noted(follow.__name__))
     Half(f=8).gets("f(1)")
     assert followed == []
     Half(f=8).gets(f"x.{word}(f)")
