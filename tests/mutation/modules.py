@@ -32,7 +32,8 @@ _ROWS = "daemon/test_replay.py -m 'not kernel'"
 _SEALS = "daemon/test_seals.py -k 'not each_kind and not with_the_rule'"
 _RULE = "cell/test_hermetic.py -k 'not every_interpreter and not lets_pass'"
 _PLAIN = ["cell/test_containers.py", "cell/test_plain.py", "cell/test_arrays.py"]
-_RULES, _OBJECTS = "cell/test_separated_rules.py", "cell/test_separated_objects.py"
+_SHARED_NAMES, _OBJECTS = "cell/test_separated_shared_names.py", "cell/test_separated_objects.py"
+_ERRORS, _LOOKING = "cell/test_separated_errors.py", "cell/test_separated_looking.py"
 _PROXIES = [f"cell/test_proxies_{each}.py" for each in ("of_objects", "of_classes", "of_values", "in_steps")]
 TWIN = "mutation/pairs.py"  # cases of separated scripts without a daemon; a few fail without one
 _PAIRS = [
@@ -134,14 +135,14 @@ TESTS = {
     "cruxcell/jobs/separated/loops.py": ["cell/test_separated_awaiting.py", *_PAIRS],
     "cruxcell/jobs/separated/borrowing.py": ["cell/test_separated_lending.py", *_PAIRS],
     "cruxcell/jobs/separated/candidate.py": ["cell/test_separated_server.py", *_PAIRS],
-    "cruxcell/jobs/separated/classes.py": ["cell/test_separated_classes.py", _RULES, _OBJECTS, *_PAIRS],
+    "cruxcell/jobs/separated/classes.py": ["cell/test_separated_classes.py", _SHARED_NAMES, _OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/decimals.py": ["cell/test_separated_lending.py", *_PAIRS],
     "cruxcell/jobs/separated/deriving.py": ["cell/test_separated_deriving.py", *_PROXIES, *_PAIRS],
     "cruxcell/jobs/separated/doubts.py": ["cell/test_separated_equality.py", *_PAIRS],
     "cruxcell/jobs/separated/equality.py": ["cell/test_separated_equality.py", *_PROXIES, *_PAIRS],
-    "cruxcell/jobs/separated/exceptions.py": ["cell/test_separated_classes.py", _RULES, _OBJECTS, *_PAIRS],
+    "cruxcell/jobs/separated/exceptions.py": [_ERRORS, "cell/test_separated_classes.py", _OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/shared_names.py": [
-        _RULES, "cell/test_separated_classes.py", "cell/test_separated_libraries.py", _OBJECTS, *_PAIRS,
+        _SHARED_NAMES, "cell/test_separated_classes.py", "cell/test_separated_libraries.py", _OBJECTS, *_PAIRS,
     ],
     "cruxcell/jobs/separated/configurations.py": ["cell/test_separated_texts.py", *_PAIRS],
     "cruxcell/jobs/separated/databases.py": ["cell/test_separated_databases.py", *_PAIRS],
@@ -149,7 +150,7 @@ TESTS = {
     "cruxcell/jobs/separated/memory.py": ["cell/test_separated_memory.py", *_PAIRS],
     "cruxcell/jobs/separated/docstrings.py": ["cell/test_separated_doctests.py", *_PAIRS],
     "cruxcell/jobs/separated/libraries.py": ["cell/test_separated_libraries.py", *_PAIRS],
-    "cruxcell/jobs/separated/looking.py": [_RULES, *_PAIRS],
+    "cruxcell/jobs/separated/looking.py": [_LOOKING, *_PAIRS],
     "cruxcell/jobs/separated/mocks.py": [*_PROXIES, *_PAIRS],
     "cruxcell/jobs/separated/lending.py": ["cell/test_separated_lending.py", *_PAIRS],
     "cruxcell/jobs/separated/patched_places.py": ["cell/test_separated_lending.py", *_PAIRS],
@@ -161,7 +162,9 @@ TESTS = {
     "cruxcell/jobs/separated/link.py": ["cell/test_link.py", *_PAIRS],
     "cruxcell/jobs/separated/numbered.py": [_OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/objects.py": [_OBJECTS, *_PAIRS],
-    "cruxcell/jobs/separated/operations.py": [_RULES, "cell/test_separated_exchange.py", *_PAIRS],
+    "cruxcell/jobs/separated/operations.py": [
+        "cell/test_separated_permissions.py", "cell/test_separated_exchange.py", *_PAIRS,
+    ],
     "cruxcell/jobs/separated/placing.py": [*_PROXIES, _OBJECTS, "cell/test_separated_equality.py", *_PAIRS],
     "cruxcell/jobs/separated/program_names.py": ["cell/test_separated_names.py", *_PAIRS],
     "cruxcell/jobs/separated/proxy_classes.py": [*_PROXIES, _OBJECTS, *_PAIRS],
@@ -173,7 +176,7 @@ TESTS = {
     ],
     "cruxcell/jobs/separated/told.py": ["cell/test_separated_remote.py", *_PROXIES, _OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/runs.py": [*_PROXIES, *_PAIRS],
-    "cruxcell/jobs/separated/signatures.py": [_RULES, *_PAIRS],
+    "cruxcell/jobs/separated/signatures.py": [_LOOKING, *_PAIRS],
     "cruxcell/jobs/separated/script.py": ["cell/test_separated_scripts.py", *_PAIRS],
     "cruxcell/jobs/separated/texts.py": ["cell/test_separated_texts.py", *_PAIRS],
     "cruxcell/jobs/separated/test.py": ["cell/test_separated_exchange.py", *_PAIRS],
