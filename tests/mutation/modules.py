@@ -146,6 +146,7 @@ TESTS = {
     "cruxcell/jobs/separated/shared_names.py": [
         _SHARED_NAMES, "cell/test_separated_classes.py", "cell/test_separated_libraries.py", _OBJECTS, *_PAIRS,
     ],
+    "cruxcell/jobs/separated/compared_tables.py": ["cell/test_separated_compared_tables.py", *_PAIRS],
     "cruxcell/jobs/separated/configurations.py": ["cell/test_separated_texts.py", *_PAIRS],
     "cruxcell/jobs/separated/databases.py": ["cell/test_separated_databases.py", *_PAIRS],
     "cruxcell/jobs/separated/by_libraries.py": ["cell/test_separated_by_libraries.py", *_PAIRS],

@@ -43,6 +43,7 @@ crosses by value; of everything else its owner keeps the object, and the other s
     proxy_classes the classes of proxies, and what their special methods ask
     readings      what a value is in another form
     equality      when two objects of a class of the program's are equal to a test
+    compared_tables tables of pandas' that a script has an object of the program's compared with
     doubts        what a test took for different, and a class says is equal
     remote        the proxies
     libraries     which classes of libraries they are of, for a script that asks

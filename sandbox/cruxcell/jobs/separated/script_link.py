@@ -11,6 +11,7 @@ from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
 from cruxcell.jobs.separated import permissions
 from cruxcell.jobs.separated.alongside import Alongside
 from cruxcell.jobs.separated.awaiting import Lent
+from cruxcell.jobs.separated.compared_tables import ComparedTables
 from cruxcell.jobs.separated.configurations import follow_named
 from cruxcell.jobs.separated.docstrings import NO_EXAMPLES, follow_doctests
 from cruxcell.jobs.separated.doubts import Doubts
@@ -68,7 +69,7 @@ class ScriptLink(Link):
         self._steady = Steady(self)
         self.value_of = self._steady.value_of
         self.texts = None  # type: Texts | None
-        self._mocks = Mocks(set())
+        self._mocks, self._tables = Mocks(set()), ComparedTables()
         self.before_answer = lambda: self.notes.forget_from(self.depth())
         self.more.update(copy=copied, outline=outline_of)
         self._watching = 0
@@ -144,7 +145,8 @@ class ScriptLink(Link):
         elif self._steady.holds(told) and not self.containers.changed():  # which the object may look at
             return b"v", self._steady.again(told)
         mark = self._steady.mark()
-        why, place = self._mocks.hinder(operation, fields), tuple(fields[:2])
+        why = self._mocks.hinder(operation, fields) or self._tables.hinder(operation, fields)
+        place = tuple(fields[:2])
         if why:
             self.refuse(why)
         exchange = self._watched if self._do_notes_hold(operation, fields) else self.alongside.exchange
@@ -156,6 +158,7 @@ class ScriptLink(Link):
             value = answered(value, may_stop, self._expects, self.has_cancelled)
         else:
             self._mocks.got(operation, place, value)
+            self._tables.got(operation, place, value)
         self._names.rebind()
         self._took(value if kind == b"v" else None)  # a text cannot hold what it raises
         if told is None:
