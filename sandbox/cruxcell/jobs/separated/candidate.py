@@ -17,6 +17,7 @@ from cruxcell.jobs.separated.files import ProgramFiles
 from cruxcell.jobs.separated.link import CALL, Link, connect, copied
 from cruxcell.jobs.separated.listening import Heard
 from cruxcell.jobs.separated.looking import LOOKING, keep
+from cruxcell.jobs.separated.measured import used
 from cruxcell.jobs.separated.redirected import Streams
 from cruxcell.jobs.separated.shared_names import told_class
 from cruxcell.namespace import module_namespace, set_recursion_depth
@@ -89,7 +90,7 @@ class _Server:
             self.link.more[name] = self._looking(function)
         self._awaited, self.own_depth = Awaited(), 0  # a depth that the program has not set
         self._borrower = Borrower(namespace, _HARNESS_FRAMES + _FRAMES_OF_PARTNERS)
-        self.link.more.update(join=self.join, variables=self._borrower.variables)
+        self.link.more.update(join=self.join, variables=self._borrower.variables, used=used)
         self._told = {"stdout": 0, "stderr": 0}
         self._own = (sys.stdin, builtins.input)
         self.link.before_answer = self.refresh

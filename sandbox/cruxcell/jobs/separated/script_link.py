@@ -23,6 +23,7 @@ from cruxcell.jobs.separated.lending import Lender
 from cruxcell.jobs.separated.link import TOO_LARGE, Broken, Link, Unsent, connect, copied
 from cruxcell.jobs.separated.listening import Listener
 from cruxcell.jobs.separated.looking import follow_hints, follow_sources
+from cruxcell.jobs.separated.measured import follow_clocks
 from cruxcell.jobs.separated.mocks import Mocks
 from cruxcell.jobs.separated.partners import Partners, may_begin
 from cruxcell.jobs.separated.program_names import ProgramNames
@@ -113,6 +114,7 @@ class ScriptLink(Link):
         if "doctest" in source:
             follow_doctests(self)
         follow_named(self.texts, source)
+        follow_clocks(self, source)
         root = root_of(entry_point)
         self._names.provide(script, source, root, bound, lender.names | names)
         lender.begin(self._names.view, root, self.objects.shown.__contains__)
