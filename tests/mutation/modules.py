@@ -155,6 +155,7 @@ TESTS = {
     "cruxcell/jobs/separated/libraries.py": ["cell/test_separated_libraries.py", *_PAIRS],
     "cruxcell/jobs/separated/looking.py": [_LOOKING, *_PAIRS],
     "cruxcell/jobs/separated/measured.py": ["cell/test_separated_measured.py", *_PAIRS],
+    "cruxcell/jobs/separated/traced.py": ["cell/test_separated_traced.py", *_PAIRS],
     "cruxcell/jobs/separated/mocks.py": [*_PROXIES, *_PAIRS],
     "cruxcell/jobs/separated/lending.py": ["cell/test_separated_lending.py", *_PAIRS],
     "cruxcell/jobs/separated/patched_places.py": ["cell/test_separated_lending.py", *_PAIRS],

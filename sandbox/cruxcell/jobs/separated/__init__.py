@@ -29,6 +29,7 @@ crosses by value; of everything else its owner keeps the object, and the other s
     files         files that the script passes, and those that the program makes
     listening     warnings and logs of the program that the script listens to
     measured      CPU time that a script measures
+    traced        memory that it traces
     redirected    streams of the program's that the script prints to
     link          the messages between them, one at a time, each side serving while it waits
     line          who may change what is known of the connection

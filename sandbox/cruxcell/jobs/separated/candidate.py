@@ -20,6 +20,7 @@ from cruxcell.jobs.separated.looking import LOOKING, keep
 from cruxcell.jobs.separated.measured import used
 from cruxcell.jobs.separated.redirected import Streams
 from cruxcell.jobs.separated.shared_names import told_class
+from cruxcell.jobs.separated.traced import Traced
 from cruxcell.namespace import module_namespace, set_recursion_depth
 from cruxcell.protocol import messages, records
 
@@ -91,6 +92,8 @@ class _Server:
         self._awaited, self.own_depth = Awaited(), 0  # a depth that the program has not set
         self._borrower = Borrower(namespace, _HARNESS_FRAMES + _FRAMES_OF_PARTNERS)
         self.link.more.update(join=self.join, variables=self._borrower.variables, used=used)
+        self._traced = Traced()
+        self.link.more.update(trace=self._traced.trace, traced=self._traced.traced)
         self._told = {"stdout": 0, "stderr": 0}
         self._own = (sys.stdin, builtins.input)
         self.link.before_answer = self.refresh
@@ -100,7 +103,7 @@ class _Server:
         # type: (Any, list[Any], dict[str, Any]) -> Any
         if self._is_running or _get_ident() != self._thread:  # from inside a function that the candidate called
             return function(*arguments, **keywords)
-        self._is_running = True
+        self._is_running, before = True, self._traced.begin()
         try:
             return self._context.run(CALL, {"f": function, "a": arguments, "k": keywords})
         except MemoryError as error:
@@ -108,6 +111,7 @@ class _Server:
                 self.flags = records.OUT_OF_MEMORY  # what the test makes of it shows in the test's report
             raise
         finally:
+            self._traced.end(before)
             self._is_running = False
             self.steps += self._context.steps()
 

@@ -34,6 +34,7 @@ from cruxcell.jobs.separated.script import constant_texts, expects_on, raises_by
 from cruxcell.jobs.separated.signatures import outline_of
 from cruxcell.jobs.separated.steady import Steady
 from cruxcell.jobs.separated.texts import Texts  # noqa: F401 - in type comments
+from cruxcell.jobs.separated.traced import follow_tracing
 from cruxcell.namespace import resolve, root_of
 from cruxcell.protocol import frames, messages, records
 
@@ -115,6 +116,7 @@ class ScriptLink(Link):
             follow_doctests(self)
         follow_named(self.texts, source)
         follow_clocks(self, source)
+        follow_tracing(self, source)
         root = root_of(entry_point)
         self._names.provide(script, source, root, bound, lender.names | names)
         lender.begin(self._names.view, root, self.objects.shown.__contains__)
