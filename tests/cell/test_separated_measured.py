@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from cruxcell.jobs.separated import measured
+from cruxcell.jobs.separated import measured, script_link, traced
 
 NS = 10**9
 TOLD = [3000 * NS, 2000 * NS, 500 * NS, 70 * NS]
@@ -37,15 +37,16 @@ class Link:
 
 @pytest.fixture(name="follow")
 def followed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
-    """Have a script with this text; gives its modules, which are copies."""
+    """Gives modules of a script, which are copies."""
 
-    def follow(source: str, said: Any = TOLD) -> tuple[Any, Any, Any]:
+    def follow(said: Any = TOLD) -> tuple[Any, Any, Any]:
         copies = []
         for each in (time, os, resource):
             copies.append(ModuleType(each.__name__))
             vars(copies[-1]).update(vars(each))
             monkeypatch.setitem(sys.modules, each.__name__, copies[-1])
-        measured.follow_clocks(Link(said), source)
+        for have in (measured.follow_clocks, measured.follow_times, measured.follow_usage):
+            have(Link(said))
         monkeypatch.undo()
         return tuple(copies)  # type: ignore[return-value]
 
@@ -67,9 +68,8 @@ def more(theirs: Callable[..., Any], own: Callable[..., Any], *asked: int) -> An
     return theirs(*asked) - before
 
 
-@pytest.mark.parametrize("word", ["process_time", "thread_time", "CPUTIME_ID"])
-def test_clocks_of_cpu_time_are_those_of_both(follow, word):
-    theirs, _, _ = follow("import time\nx = time." + word)
+def test_clocks_of_cpu_time_are_those_of_both(follow):
+    theirs, _, _ = follow()
     assert 3000 <= more(theirs.process_time, time.process_time) < 3001
     assert 2000 <= more(theirs.thread_time, time.thread_time) < 2001
     assert 0 <= more(theirs.process_time_ns, time.process_time_ns) - TOLD[0] < NS
@@ -80,13 +80,8 @@ def test_clocks_of_cpu_time_are_those_of_both(follow, word):
     assert 0 <= more(theirs.clock_gettime, time.clock_gettime, time.CLOCK_MONOTONIC) < 9
 
 
-def test_both_words_count_once(follow):
-    theirs, _, _ = follow("process_time, thread_time")
-    assert 3000 <= more(theirs.process_time, time.process_time) < 3001
-
-
 def test_times_and_usage_of_the_process_itself(follow):
-    _, system, usage = follow("os.times() or getrusage(0)")
+    _, system, usage = follow()
     own, found = os.times(), system.times()
     assert type(found) is type(own)
     assert [500 <= found.user - own.user < 501, 70 <= found.system - own.system < 71] == [True, True]
@@ -97,18 +92,28 @@ def test_times_and_usage_of_the_process_itself(follow):
     assert usage.getrusage(resource.RUSAGE_CHILDREN) == resource.getrusage(resource.RUSAGE_CHILDREN)
 
 
-def test_what_a_script_does_not_name_is_as_it_was(follow):
-    for theirs, own in zip(follow("x = perf_counter() + time.time()"), (time, os, resource)):
-        assert vars(theirs) == vars(own)
+@pytest.mark.parametrize(
+    ("word", "follow"),
+    [
+        ("time.process_time()", measured.follow_clocks),
+        ("thread_time_ns", measured.follow_clocks),
+        ("CLOCK_PROCESS_CPUTIME_ID", measured.follow_clocks),
+        ("os.times()[0]", measured.follow_times),
+        ("getrusage(0)", measured.follow_usage),
+        ("tracemalloc.start", traced.follow_tracing),
+    ],
+)
+def test_each_is_followed_by_a_word_of_its_own(word, follow):
+    assert [each for name, each in script_link.FOLLOWED.items() if name in word] == [follow]
 
 
 @pytest.mark.parametrize("said", [None, [], [1, 2, 3], [1, 2, 3, 4.0], [1, 2, 3, True], (1, 2, 3, 4), ValueError()])
 def test_a_candidate_that_does_not_say_it_fails(follow, said):
-    theirs, _, _ = follow("process_time", said)
+    theirs, _, _ = follow(said)
     with pytest.raises(Refused):
         theirs.process_time()
 
 
 def test_nobody_has_used_less_than_nothing(follow):
-    theirs, _, _ = follow("process_time", [-NS, 0, 0, 0])
+    theirs, _, _ = follow([-NS, 0, 0, 0])
     assert 0 <= more(theirs.process_time, time.process_time) < 1
