@@ -9,7 +9,7 @@ changes: one may hold what is expected. Files and folders cross, no links, and n
 
 import os
 import sys
-from stat import S_IFMT, S_ISDIR, S_ISREG
+from stat import S_IFMT, S_ISDIR, S_ISREG, S_IWUSR
 from time import time_ns as _time_ns
 
 from cruxcell.protocol.messages import FILELESS_MODULES, SCRATCH_FOLDER
@@ -33,6 +33,7 @@ _APART = bytes([32 if chr(each) in "\"'`,;:=|<>()[]{}" else each for each in ran
 _MOST_BYTES = 8 << 20  # of files that the program has made, in an answer
 _RACY_NS = 100_000_000  # a clock of files ticks every few milliseconds: a file may change and look as before
 _IS_FOLDER, _IS_GONE = None, False
+_PERMISSIONS = 0o777
 SAID = "the script passes a path that it has from the program, where a file of its own lies: require IN_PROCESS"
 
 
@@ -103,15 +104,17 @@ class Folder:
             os.close(descriptor)
         return b"".join(parts)
 
-    def put(self, path, content, changed_ns):
-        # type: (str, Any, int) -> None
-        """Have it there as the other half has. What cannot be is left as it is."""
+    def put(self, path, content, about):
+        # type: (str, Any, tuple[int, int]) -> None
+        """Have it there as the other half has. What cannot be is left as it is. `about`: time and permissions of a
+        file."""
         if self._is_below_a_link(path):  # another place than the path says
             return
         try:
             self._put(path, content)
             if type(content) is bytes:
-                os.utime(self._at(path), ns=(changed_ns, changed_ns), follow_symlinks=False)
+                os.chmod(self._at(path), about[1] & _PERMISSIONS)
+                os.utime(self._at(path), ns=(about[0], about[0]), follow_symlinks=False)
         except (OSError, OverflowError, ValueError):
             pass
         self._is_alike(path, content)
@@ -122,11 +125,11 @@ class Folder:
         return any(self.looks("/".join(parts[:end])) is not _IS_FOLDER for end in range(1, len(parts) + 1))
 
     def told(self, path):
-        # type: (str) -> tuple[str, Any, int]
-        """Its path, content and time, which the other half is told."""
+        # type: (str) -> tuple[str, Any, tuple[int, int]]
+        """Its path, content, and what is `about` it, which the other half is told."""
         looks, content = self.looks(path), self.content(path)
         self._is_alike(path, content)
-        return path, content, looks[2] if type(looks) is tuple else 0
+        return path, content, looks[2:4] if type(looks) is tuple else (0, 0)
 
     def _is_alike(self, path, content):
         # type: (str, Any) -> None
@@ -147,6 +150,8 @@ class Folder:
             os.mkdir(place)
         elif type(content) is bytes:
             flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+            if type(looks) is tuple and not looks[3] & S_IWUSR:
+                os.unlink(place)
             descriptor = os.open(place, flags, 0o666)
             try:
                 while content:
@@ -171,7 +176,7 @@ class Folder:
         if not S_ISREG(found.st_mode):
             return _IS_GONE
         is_racy = found.st_mtime_ns > _time_ns() - _RACY_NS
-        return found.st_ino, found.st_size, found.st_mtime_ns, is_racy
+        return found.st_ino, found.st_size, found.st_mtime_ns, found.st_mode & _PERMISSIONS, is_racy
 
     def has_any(self):
         # type: () -> bool
@@ -278,7 +283,7 @@ class PassedFiles:
 
     def given(self):
         # type: () -> list[Any]
-        """The working folder if that is another, and path, content and time of what the program is to have and has not
+        """The working folder if that is another, and path, content and more of what the program is to have and has not
         yet, or no longer. ValueError for what it had the script pass."""
         folder, working = self._folder, self._folder.below(".") or ""
         told = [working if working != self._working else None]  # type: list[Any]
@@ -313,10 +318,11 @@ class PassedFiles:
         """What the program has made, changed and removed, as the candidate says."""
         if type(told) is not list:
             return
-        for path, content, changed_ns in zip(told[0::3], told[1::3], told[2::3]):
+        for path, content, about in zip(told[0::3], told[1::3], told[2::3]):
             is_content = content is _IS_GONE or content is _IS_FOLDER or type(content) is bytes
-            if _is_path(path) and is_content and type(changed_ns) is int and self._may_take(path, content):
-                self._folder.put(path, content, changed_ns)
+            is_told = is_content and type(about) is tuple and list(map(type, about)) == [int, int]
+            if is_told and _is_path(path) and self._may_take(path, content):
+                self._folder.put(path, content, about)
                 self._made_there.add(path)
                 if type(content) is bytes:
                     self._say(content[:_MOST_READ])
@@ -378,7 +384,7 @@ class ProgramFiles:
 
     def made(self, _target):
         # type: (object) -> list[Any]
-        """Path, content and time of what the program has made, changed or removed since this was asked; not of what is
+        """Path, content and more of what the program has made, changed or removed since this was asked; not of what is
         larger than may cross."""
         folder, present, room = self._folder, self._folder.present(), _MOST_BYTES
         told = [each for path in folder.gone(present) for each in folder.told(path)]
