@@ -450,6 +450,45 @@ def test_what_the_program_made_and_said_the_script_changes_and_passes(halves: Ha
     assert content(halves.program) == {"out": "22"}
 
 
+def test_the_working_folder_of_the_program_is_the_script_s(halves: Halves, monkeypatch: pytest.MonkeyPatch):
+    for name in ("d", "golden"):
+        (halves.test / name).mkdir()
+    (halves.test / "link").symlink_to("d")
+    halves.passed.note(["d"])
+    halves.passed.given()
+
+    def entered(name: str) -> str:
+        halves.passed.take([*["new", None, ABOUT] * (name == "new"), "", name, ABOUT])
+        return os.path.relpath(os.getcwd(), halves.test)
+
+    assert [entered(name) for name in ("d", "new", "")] == ["d", "new", "."]
+    assert halves.passed.given() == [], "to enter is not to pass"
+    halves.passed.hear(message(b"golden"))
+    halves.passed.note(["golden"])
+    for name in ("golden", "link", "none", "..", "d/..", "/", "d/none", "new/../golden"):
+        assert entered(name) == "."
+    monkeypatch.setattr(os, "chdir", os.unlink)  # as where a folder lets nobody in
+    assert entered("d") == "."
+
+
+def test_a_working_folder_is_told_once(halves: Halves, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(halves.program)
+    made = ProgramFiles(str(halves.program))
+    assert made.made(None) == []
+    (halves.program / "d").mkdir()
+    monkeypatch.chdir(halves.program / "d")
+    assert made.made(None) == ["d", None, (0, 0), "", "d", (0, 0)]
+    assert made.made(None) == []
+    monkeypatch.chdir("/")
+    assert made.made(None) == [], "it is none of the program's"
+    made.have(None, "")
+    assert (os.getcwd(), made.made(None)) == (str(halves.program), [])
+    made.have(None, "none")
+    assert (os.getcwd(), made.made(None)) == (str(halves.program), [])
+    monkeypatch.chdir("d")
+    assert made.made(None) == ["", "d", (0, 0)]
+
+
 def mode_of(path: Path) -> int:
     return path.stat().st_mode & 0o7777
 

@@ -34,6 +34,7 @@ _MOST_BYTES = 8 << 20  # of files that the program has made, in an answer
 _RACY_NS = 100_000_000  # a clock of files ticks every few milliseconds: a file may change and look as before
 _IS_FOLDER, _IS_GONE = None, False
 _PERMISSIONS = 0o777
+_WORKING = ""  # in the place of a path: the working folder
 SAID = "the script passes a path that it has from the program, where a file of its own lies: require IN_PROCESS"
 
 
@@ -118,6 +119,17 @@ class Folder:
         except (OSError, OverflowError, ValueError):
             pass
         self._is_alike(path, content)
+
+    def enter(self, path):
+        # type: (str) -> bool
+        """Make it the working folder, if that can be."""
+        if self._is_below_a_link(path) or self.looks(path) is not _IS_FOLDER:
+            return False
+        try:
+            os.chdir(self._at(path))
+        except OSError:
+            return False
+        return True
 
     def _is_below_a_link(self, path):
         # type: (str) -> bool
@@ -326,6 +338,15 @@ class PassedFiles:
                 self._made_there.add(path)
                 if type(content) is bytes:
                     self._say(content[:_MOST_READ])
+            elif path == _WORKING and type(content) is str:
+                self._enter(content)
+
+    def _enter(self, path):
+        # type: (str) -> None
+        """The program has made this the working folder. It is not passed by that, and has been before."""
+        is_known = not path or (_is_path(path) and (self._is_passed(path, False) or self._folder.has(path)))
+        if is_known and self._folder.enter(path):
+            self._working = path
 
     def _may_take(self, path, content):
         # type: (str, Any) -> bool
@@ -368,6 +389,7 @@ class ProgramFiles:
     def __init__(self, place=SCRATCH_FOLDER):
         # type: (str) -> None
         self._folder = Folder(place)
+        self._working = self._folder.below(".")  # as the script has it
         for path in self._folder.present():
             self._folder.told(path)
 
@@ -377,10 +399,8 @@ class ProgramFiles:
         for each in zip(told[0::3], told[1::3], told[2::3]):
             self._folder.put(*each)
         if working is not None:
-            try:
-                os.chdir(self._folder.place + "/" + working)
-            except OSError:  # whatever it was, the program has removed it
-                pass
+            self._folder.enter(working)  # unless the program has removed it
+            self._working = self._folder.below(".")
 
     def made(self, _target):
         # type: (object) -> list[Any]
@@ -393,6 +413,10 @@ class ProgramFiles:
             if size <= room and folder.has_changed(path):
                 room -= size
                 told += folder.told(path)
+        working = folder.below(".")
+        if working is not None and working != self._working:
+            self._working = working
+            told += [_WORKING, working, (0, 0)]
         return told
 
 
