@@ -22,14 +22,13 @@ class Refused(Exception):
 
 
 class Link:
-    """The test's end; `said` is what the candidate says that it has used."""
+    """The test's end; `said` is what the candidate says that it has used, and `most` of memory."""
 
-    def __init__(self, said: Any) -> None:
-        self.said = said
+    def __init__(self, said: Any, most: Any) -> None:
+        self.said = {"used": said, "most_memory": most}
 
     def tell(self, operation: str) -> Any:
-        assert operation == "used"
-        return self.said
+        return self.said[operation]
 
     def refuse(self, why: str) -> Any:
         raise Refused(why)
@@ -39,14 +38,14 @@ class Link:
 def followed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     """Gives modules of a script, which are copies."""
 
-    def follow(said: Any = TOLD) -> tuple[Any, Any, Any]:
+    def follow(said: Any = TOLD, most: Any = 0) -> tuple[Any, Any, Any]:
         copies = []
         for each in (time, os, resource):
             copies.append(ModuleType(each.__name__))
             vars(copies[-1]).update(vars(each))
             monkeypatch.setitem(sys.modules, each.__name__, copies[-1])
         for have in (measured.follow_clocks, measured.follow_times, measured.follow_usage):
-            have(Link(said))
+            have(Link(said, most))
         monkeypatch.undo()
         return tuple(copies)  # type: ignore[return-value]
 
@@ -112,6 +111,20 @@ def test_a_candidate_that_does_not_say_it_fails(follow, said):
     theirs, _, _ = follow(said)
     with pytest.raises(Refused):
         theirs.process_time()
+
+
+def test_the_most_memory_is_the_larger_of_two(follow):
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - measured.most_memory(None) in range(-(1 << 16), 1)
+    for most in (0, 1 << 40):
+        _, _, usage = follow(TOLD, most)
+        found, own = usage.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_SELF)
+        assert found.ru_maxrss == (most or own.ru_maxrss)
+        assert found[3:6] == own[3:6]
+    for most in (None, "1", 1.0, True):
+        _, _, usage = follow(TOLD, most)
+        with pytest.raises(Refused):
+            usage.getrusage(resource.RUSAGE_SELF)
+        usage.getrusage(resource.RUSAGE_CHILDREN)
 
 
 def test_nobody_has_used_less_than_nothing(follow):

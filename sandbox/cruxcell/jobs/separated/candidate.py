@@ -17,7 +17,7 @@ from cruxcell.jobs.separated.files import ProgramFiles
 from cruxcell.jobs.separated.link import CALL, Link, connect, copied
 from cruxcell.jobs.separated.listening import Heard
 from cruxcell.jobs.separated.looking import LOOKING, keep
-from cruxcell.jobs.separated.measured import used
+from cruxcell.jobs.separated.measured import most_memory, used
 from cruxcell.jobs.separated.pickles import PickledHere
 from cruxcell.jobs.separated.redirected import Streams
 from cruxcell.jobs.separated.shared_names import told_class
@@ -93,7 +93,8 @@ class _Server:
             self.link.more[name] = self._looking(function)
         self._awaited, self.own_depth = Awaited(), 0  # a depth that the program has not set
         self._borrower = Borrower(namespace, _HARNESS_FRAMES + _FRAMES_OF_PARTNERS)
-        self.link.more.update(join=self.join, variables=self._borrower.variables, used=used)
+        self.link.more.update(join=self.join, variables=self._borrower.variables)
+        self.link.more.update(used=used, most_memory=most_memory)
         self._traced = Traced()
         self.link.more.update(trace=self._traced.trace, traced=self._traced.traced)
         self._told = {"stdout": 0, "stderr": 0}

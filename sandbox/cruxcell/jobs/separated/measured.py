@@ -1,4 +1,5 @@
-"""CPU time that a script measures, by `time.process_time` and the like: that of the program counts, too.
+"""CPU time that a script measures, by `time.process_time` and the like: that of the program counts, too. So it is with
+the most memory that a process has had (`getrusage`), of which the larger figure counts.
 
 How much a process has used the kernel says to it alone. So a script that names one of these clocks hears what its own
 process has used and, in addition, what the candidate says of the other one.
@@ -12,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
-_UNSAID = "the candidate does not say how much CPU time it has used"
+_UNSAID = "the candidate does not say how much CPU time or memory it has used"
 _NS = 10**9
 _PROCESS, _THREAD, _USER, _SYSTEM = range(4)
 _ITSELF = 0  # of getrusage: neither its children nor a thread
@@ -24,6 +25,12 @@ def used(_target):
     user and in system mode."""
     times = os.times()
     return [time.process_time_ns(), time.thread_time_ns(), int(times[0] * _NS), int(times[1] * _NS)]
+
+
+def most_memory(_target):
+    # type: (object) -> int
+    """Of the candidate's half: how much memory its process has had at most, as the kernel counts it."""
+    return int(__import__("resource").getrusage(_ITSELF).ru_maxrss)
 
 
 def follow_clocks(link):
@@ -67,7 +74,19 @@ def follow_usage(link):
     # type: (Any) -> None
     module = __import__("resource")  # type: Any
     own = module.getrusage
-    module.getrusage = lambda who: _with(own(who), _told(link)) if who == _ITSELF else own(who)
+
+    def getrusage(who):
+        # type: (Any) -> Any
+        found = own(who)
+        if who != _ITSELF:
+            return found
+        most = link.tell("most_memory")
+        if type(most) is not int:
+            link.refuse(_UNSAID)
+        found = _with(found, _told(link))
+        return type(found)((*found[:2], max(found.ru_maxrss, most), *found[3:]))
+
+    module.getrusage = getrusage
 
 
 def _told(link):
