@@ -22,7 +22,7 @@ from cruxcell.jobs.separated.files import PassedFiles
 from cruxcell.jobs.separated.lending import Lender
 from cruxcell.jobs.separated.link import TOO_LARGE, Broken, Link, Unsent, connect, copied
 from cruxcell.jobs.separated.listening import Listener
-from cruxcell.jobs.separated.looking import follow_hints, follow_sources
+from cruxcell.jobs.separated.looking import follow_hints, follow_sizes, follow_sources
 from cruxcell.jobs.separated.measured import follow_clocks, follow_times, follow_usage
 from cruxcell.jobs.separated.mocks import Mocks
 from cruxcell.jobs.separated.partners import Partners, may_begin
@@ -49,6 +49,7 @@ _CALLS = frozenset(["call", "special", "drive"])
 FOLLOWED = {
     "source": follow_sources,
     "get_type_hints": follow_hints,
+    "getsizeof": follow_sizes,
     "doctest": follow_doctests,
     "pickle": follow_pickles,
     "joblib": follow_joblib,
