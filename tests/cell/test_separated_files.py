@@ -471,6 +471,22 @@ def test_the_working_folder_of_the_program_is_the_script_s(halves: Halves, monke
     assert entered("d") == "."
 
 
+def test_a_name_where_the_program_has_led_the_script_shows_no_file(halves: Halves, monkeypatch: pytest.MonkeyPatch):
+    (halves.test / "d").mkdir()
+    for name in ("a", "d/a"):
+        (halves.test / name).write_text("42")
+    monkeypatch.chdir("d")
+    halves.ask()
+    halves.passed.take(["", "", ABOUT])
+    assert os.getcwd() == str(halves.test)
+    monkeypatch.chdir("d")  # by itself
+    halves.ask("a")
+    assert content(halves.program) == {"d": None, "d/a": "42"}
+    halves.passed.take(["", "", ABOUT])
+    with pytest.raises(ValueError, match="has from the program"):
+        halves.ask("a")
+
+
 def test_a_working_folder_is_told_once(halves: Halves, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(halves.program)
     made = ProgramFiles(str(halves.program))

@@ -224,7 +224,7 @@ class PassedFiles:
         self._made_there = set()  # type: set[str]  # files that are as the program has made them, unless they have changed
         self._said = set()  # type: set[int]
         self._texts = None  # type: Any
-        self._working = ""
+        self._working = self._own_working = ""  # the latter where the script has gone by itself
         others = {each.partition(".")[0] for each in modules} - FILELESS_MODULES
         self.are_needed = bool(others or not _WORDS.isdisjoint(names)) and os.access(place, os.W_OK)
         if "filecmp" in names:
@@ -289,9 +289,16 @@ class PassedFiles:
         if below is None or (not below and path[:1] != "/"):  # "." is a text more often than a folder
             return
         is_said = self._passed.pop(below, None)
-        self._passed[below] = self._is_said(path, below) if is_said is None else is_said
+        if is_said is None:
+            is_said = self._is_said(path, below) or (path[:1] != "/" and self._is_led())
+        self._passed[below] = is_said
         if len(self._passed) > _MOST_PASSED:
             del self._passed[next(iter(self._passed))]
+
+    def _is_led(self):
+        # type: () -> bool
+        """Is the script in a folder where it has not gone by itself?"""
+        return self._working != self._own_working and self._folder.below(".") == self._working
 
     def given(self):
         # type: () -> list[Any]
@@ -301,7 +308,8 @@ class PassedFiles:
         told = [working if working != self._working else None]  # type: list[Any]
         if told[0]:
             self._note(folder.place + "/" + working)
-        self._working = working
+        if working != self._working:
+            self._working = self._own_working = working
         present = folder.present() if self._passed or folder.has_any() else {}
         for path in folder.gone(present):
             told += folder.told(path)
@@ -343,7 +351,8 @@ class PassedFiles:
 
     def _enter(self, path):
         # type: (str) -> None
-        """The program has made this the working folder. It is not passed by that, and has been before."""
+        """The program has made this the working folder. It is not passed by that, and has been before; nor is what the
+        script means there by a name alone."""
         is_known = not path or (_is_path(path) and (self._is_passed(path, False) or self._folder.has(path)))
         if is_known and self._folder.enter(path):
             self._working = path
