@@ -146,6 +146,7 @@ TESTS = {
     "cruxcell/jobs/separated/shared_names.py": [
         _SHARED_NAMES, "cell/test_separated_classes.py", "cell/test_separated_libraries.py", _OBJECTS, *_PAIRS,
     ],
+    "cruxcell/jobs/separated/compared_tables.py": ["cell/test_separated_compared_tables.py", *_PAIRS],
     "cruxcell/jobs/separated/configurations.py": ["cell/test_separated_texts.py", *_PAIRS],
     "cruxcell/jobs/separated/databases.py": ["cell/test_separated_databases.py", *_PAIRS],
     "cruxcell/jobs/separated/by_libraries.py": ["cell/test_separated_by_libraries.py", *_PAIRS],
@@ -153,6 +154,8 @@ TESTS = {
     "cruxcell/jobs/separated/docstrings.py": ["cell/test_separated_doctests.py", *_PAIRS],
     "cruxcell/jobs/separated/libraries.py": ["cell/test_separated_libraries.py", *_PAIRS],
     "cruxcell/jobs/separated/looking.py": [_LOOKING, *_PAIRS],
+    "cruxcell/jobs/separated/measured.py": ["cell/test_separated_measured.py", *_PAIRS],
+    "cruxcell/jobs/separated/traced.py": ["cell/test_separated_traced.py", *_PAIRS],
     "cruxcell/jobs/separated/mocks.py": [*_PROXIES, *_PAIRS],
     "cruxcell/jobs/separated/lending.py": ["cell/test_separated_lending.py", *_PAIRS],
     "cruxcell/jobs/separated/patched_places.py": ["cell/test_separated_lending.py", *_PAIRS],
