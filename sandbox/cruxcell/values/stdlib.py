@@ -1,5 +1,6 @@
 """Transfer of value types of the standard library; `arrays` has those of numpy, `tables` and `made_tables`
-those of pandas, `sparse` scipy's matrices, `calendars` those of pytz and dateutil, `generics` types with arguments.
+those of pandas, `sparse` scipy's matrices, `images` those of PIL, `calendars` those of pytz and dateutil, `generics`
+types with arguments.
 
 Each is written as a letter and the plain data it is made of, and made again by its own constructor from exactly that.
 A type is only looked for in modules that are loaded: nothing is imported to write a value.
@@ -7,7 +8,7 @@ A type is only looked for in modules that are loaded: nothing is imported to wri
 
 import sys
 
-from cruxcell.values import arrays, calendars, generics, made_tables, owned, sparse, tables, views
+from cruxcell.values import arrays, calendars, generics, images, made_tables, owned, sparse, tables, views
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ def write(writer, value, depth):
         found = None if is_written else tables.parts_of(value)
     elif module.partition(".")[0] == "scipy":
         is_written = sparse.write(writer, value, depth)
+    elif module == "PIL.Image":
+        found = (b"i", None) if images.crosses(value) else None
     elif module.partition(".")[0] in calendars.LIBRARIES:
         found = calendars.parts_of(value)
     if found is None:
@@ -143,8 +146,9 @@ _TAKE = {
 
 def base_name(kind):
     # type: (type) -> str
-    """ "deque", "array", "ndarray", "table" or "sparse" for the containers of other modules; else ""."""
+    """ "deque", "array", "ndarray", "table", "image" or "sparse" for the containers of other modules; else ""."""
     name = _NAMES.get((kind.__module__, kind.__name__), "")
+    name = name or ("image" if images.is_own(kind) else "")
     return name or ("sparse" if kind.__name__ in sparse.NAMES and sparse.is_own(kind) else "")
 
 
@@ -277,7 +281,7 @@ def _array_of(typecode):
     return __import__("array").array(typecode)
 
 
-_CONTAINERS = {b"q": _deque, b"y": _array_of}  # type: dict[bytes, Any]
+_CONTAINERS = {b"q": _deque, b"y": _array_of, b"i": lambda _parts: images.empty()}  # type: dict[bytes, Any]
 _MAKERS = {
     b"s": lambda values: slice(*_typed(values, type(None), type(None), type(None))),
     b"m": lambda values: memoryview(*_typed(values, bytes)),

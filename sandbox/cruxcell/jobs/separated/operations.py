@@ -7,7 +7,6 @@ test has made by calling their class say more (`proxy_classes`).
 """
 
 import _operator
-import sys
 
 # Of a class, what no metaclass is asked for.
 mro_of = type.__dict__["__mro__"].__get__
@@ -39,6 +38,13 @@ def _hash(value):
     return hash(value)
 
 
+def _array_of(value):
+    # type: (Any) -> Any
+    """The array of numpy's that an object says it is, or shows the memory of."""
+    has_method = any("__array__" in own_of(each) for each in mro_of(type(value)))
+    return _bound(value, "__array__")() if has_method else __import__("numpy").asarray(value)
+
+
 # Special methods that a proxy's class has if its object's class has them -> how the owner does them.
 ASKED = {
     "__call__": None,
@@ -60,7 +66,7 @@ ASKED = {
     "__complex__": complex,
     "__index__": _operator.index,
     "__fspath__": _by_name("__fspath__"),
-    "__array__": _by_name("__array__"),
+    "__array__": _array_of,
     "__enter__": _by_name("__enter__"),
     "__exit__": _by_name("__exit__"),
     "__await__": _by_name("__await__"),
@@ -155,15 +161,9 @@ def offered(cls):
     # By its items what is written in Python is iterable, and otherwise a sequence, which has a length: no re.Match.
     if type(has.get("__getitem__")) is _OF_C and not {"__iter__", "__len__"} & has.keys():
         found.append(NONE + "__iter__")
-    return found if _is_array(cls) else [name for name in found if name != "__array__"]
-
-
-def _is_array(cls):
-    # type: (type) -> bool
-    """Is it a class of numpy's arrays? What numpy makes of one it asks the array, not its items."""
-    numpy = sys.modules.get("numpy")
-    array = type(sys).__dict__["__dict__"].__get__(numpy).get("ndarray") if type(numpy) is type(sys) else None  # type: ignore[index]
-    return any(each is array for each in mro_of(cls))
+    if has.get("__array_interface__") is not None and "__array__" not in found:  # as an image of PIL's has
+        found.append("__array__")
+    return found
 
 
 _NAMES = (*SPECIAL, *METHODS)
