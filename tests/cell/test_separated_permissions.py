@@ -58,6 +58,13 @@ def test_what_says_that_it_is_an_array_or_shows_the_memory_of_one_is_asked_for_i
     assert [each.tolist() for each in found] == [[1, 2], [3], [1, 2]]
 
 
+def test_what_a_package_asks_of_its_own_objects_is_asked_of_no_others():
+    context = type("Context", (), {"__module__": "sklearn.callback", "_children_map": {}, "_other": 1})()
+    assert operations.may_get(context, "_children_map")
+    assert not operations.may_get(context, "_other")
+    assert not operations.may_get(Mine(), "_children_map")
+
+
 Pair = collections.namedtuple("Pair", "x y")
 
 

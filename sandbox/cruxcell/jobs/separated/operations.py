@@ -137,6 +137,10 @@ OF_THE_TEST = {
 # How the names of methods begin by which sklearn asks an estimator what it is: none of them is told a value.
 OF_ESTIMATORS = "__sklearn_"
 
+# What the code of a package, which both sides have, asks of its own objects on the other side, by names with an
+# underscore: an estimator that is fitted for another enters into the context of that, which says what is part of what.
+_OF_PACKAGES = {"sklearn": frozenset(["_children_map", "_propagation_depth"])}
+
 # Before the name of a method that a class says it has none of: `__hash__ = None`.
 NONE = "-"
 MAY_BE_NONE = frozenset([*ASKED, "__contains__", "__hash__"])
@@ -197,7 +201,12 @@ def may_get(target, name):
         is_named = name in _OF_NAMED_TUPLES and issubclass(target if isinstance(target, type) else kind, tuple)
         has_data = name == "__dict__" and not isinstance(target, type) and not _stands_for_a_function(target)
         is_asked_for = name.startswith(OF_ESTIMATORS) or name in ("__name__", "__qualname__", "__doc__")
-        return is_named or has_data or is_asked_for
+        return (
+            is_named
+            or has_data
+            or is_asked_for
+            or any(name in _OF_PACKAGES.get(each, ()) for each in _packages(target))
+        )
     if not is_public(name) and not _is_of_the_script(target, name):
         return False
     if _of_a_framework(target, name) or _decides_for_the_script(target, name):
@@ -261,10 +270,14 @@ _DECIDING = {
 
 def _decides_for_the_script(target, name):
     # type: (Any, str) -> bool
-    packages = [
-        each.__module__.partition(".")[0] for each in mro_of(target if isinstance(target, type) else type(target))
-    ]
-    return any(name in _DECIDING.get(each, ()) for each in packages)
+    return any(name in _DECIDING.get(each, ()) for each in _packages(target))
+
+
+def _packages(target):
+    # type: (object) -> list[str]
+    """Those that its classes are of."""
+    kinds = mro_of(target if isinstance(target, type) else type(target))
+    return [each.__module__.partition(".")[0] for each in kinds]
 
 
 FRAMEWORKS = frozenset(["unittest", "pytest", "_pytest", "pytest_mock", "doctest"])
