@@ -296,6 +296,8 @@ def test_an_array_of_the_other_side_is_the_plain_one_that_it_is(other: Other):
     other.answers["special"] = numpy.array([1, 2])
     assert numpy.asarray(thing).dtype == int
     assert numpy.asarray(thing, dtype=float).dtype == float
+    assert numpy.asarray(thing) is other.answers["special"]
+    assert thing.__array__(copy=True) is not other.answers["special"]
     other.answers["special"] = [1, 2]
     with pytest.raises(TypeError, match="lives in the other process"):
         numpy.asarray(thing)

@@ -11,7 +11,6 @@ import http
 import inspect
 import math
 import operator
-import sys
 import threading
 import types
 import unittest
@@ -48,15 +47,22 @@ def test_what_a_class_offers_is_what_object_does_not_have():
     assert operations.offered(object) == []
 
 
-def test_of_arrays_only_numpy_s_own_are_asked_for_one(monkeypatch: pytest.MonkeyPatch):
-    array = type("ndarray", (), {"__array__": lambda self: self})
-    numpy: Any = types.ModuleType("numpy")
-    numpy.ndarray = array
-    monkeypatch.setitem(sys.modules, "numpy", numpy)
-    assert operations.offered(array) == ["__array__"]
-    assert operations.offered(type("Array", (), {"__array__": lambda self: self})) == []
-    monkeypatch.setitem(sys.modules, "numpy", types.SimpleNamespace(ndarray=array))  # no module
-    assert operations.offered(array) == []
+def test_what_says_that_it_is_an_array_or_shows_the_memory_of_one_is_asked_for_it():
+    numpy = pytest.importorskip("numpy")
+    says = type("Says", (), {"__array__": lambda self: numpy.array([1, 2])})
+    shows = type("Shows", (), {"__array_interface__": property(lambda self: numpy.array([3]).__array_interface__)})
+    both = type("Both", (says, shows), {})
+    assert [operations.offered(each) for each in (says, shows, both)] == [["__array__"]] * 3
+    assert operations.offered(type("No", (shows,), {"__array_interface__": None})) == []
+    found = [operations.ASKED["__array__"](each()) for each in (says, shows, both)]
+    assert [each.tolist() for each in found] == [[1, 2], [3], [1, 2]]
+
+
+def test_what_a_package_asks_of_its_own_objects_is_asked_of_no_others():
+    context = type("Context", (), {"__module__": "sklearn.callback", "_children_map": {}, "_other": 1})()
+    assert operations.may_get(context, "_children_map")
+    assert not operations.may_get(context, "_other")
+    assert not operations.may_get(Mine(), "_children_map")
 
 
 Pair = collections.namedtuple("Pair", "x y")

@@ -54,6 +54,16 @@ def test_one_task_has_no_interval():
     assert samples._interval([1.0, 0.0]) is not None
 
 
+def test_intervals_that_are_not_there_lack_numpy_only_where_it_is_missing(monkeypatch, capsys):
+    none = dict.fromkeys(("in_process_passes", "resumed", "elapsed_s", "masked"), 0)
+    summary = {**none, **{key: {} for key in ("intervals", "outcomes", "assurances")}}
+    summary.update({"pass_at_k": {"1": 100.0}, "tasks": 2, "problems": 2, "samples": 2, "out": "x"})
+    for spec, is_said in ((None, True), (object(), False)):
+        monkeypatch.setattr(samples, "find_spec", lambda _name, spec=spec: spec)
+        samples._show(summary)
+        assert ("intervals need numpy" in capsys.readouterr().err) is is_said
+
+
 def test_results_stand_in_the_released_harness_format(server, folder, capsys):
     arguments = [
         "samples.jsonl",

@@ -93,3 +93,27 @@ def test_an_interpreter_of_ones_own(ask, capsys):
 def test_runtimes_are_listed(server, capsys):
     assert main(["runtimes", "--server", server]) == 0
     assert "default" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("source", "why"),
+    [("from math imp\n", "invalid syntax (line 1)"), ("\nimport no_such\n", "ModuleNotFoundError: No module named")],
+    ids=["no Python", "raises"],
+)
+def test_a_prelude_that_does_not_run_by_itself_is_no_programs_fault(server, tmp_path, capsys, source: str, why: str):
+    """It would have every program fail."""
+    row = {"id": "a", "code": "def f(x): return x", "input": "1", "output": "1"}
+    problem = {"problem_id": 0, "input_output": json.dumps({"inputs": ["1"], "outputs": ["1"]})}
+    files = {"d.jsonl": row, "g.json": {"a": ["f(1)"]}, "p.jsonl": problem, "s.jsonl": {"problem_id": 0, "code": ""}}
+    for name, value in files.items():
+        (tmp_path / name).write_text(json.dumps(value) + "\n")
+    (tmp_path / "own.py").write_text(source)
+    for line in (
+        "steps d.jsonl --prelude own.py",
+        "score g.json --dataset d.jsonl --mode input --out o.json --prelude own.py",
+        "stdio s.jsonl --problems p.jsonl --out o.jsonl --prelude own.py",
+    ):
+        words = [str(tmp_path / word) if "." in word else word for word in line.split()]
+        assert main([*words, "--server", server]) == 2
+        assert f"{tmp_path}/own.py: does not run by itself: {why}" in capsys.readouterr().err.replace("\n", " ")
+    assert not list(tmp_path.glob("o.*"))

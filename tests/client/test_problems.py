@@ -517,6 +517,15 @@ def test_what_json_made_of_tuples_is_put_back_as_evalplus_does(number, inputs, r
     assert f" in enumerate({[restored]!r}):" in scripts_of(task)["base"]
 
 
+@pytest.mark.parametrize("test", ["", "def chek(candidate): pass", "assert candidate(1)"])
+def test_a_test_of_humaneval_defines_check(test: str):
+    record = {"task_id": "x", "prompt": "", "entry_point": "f", "test": test}
+    with pytest.raises(BadRow, match="defines no check"):
+        problem_of(record, "")
+    for defines in ("def check(f): pass", "from x import *", "check = print", "globals()['check'] = print", "def ("):
+        assert problem_of({**record, "test": defines}, "").entry_point == "f"
+
+
 def test_a_native_record_needs_its_fields():
     with pytest.raises(KeyError):
         scripts_of({"task_id": "HumanEval/1", "entry_point": "f", "canonical_solution": ""})

@@ -391,6 +391,28 @@ def test_a_suite_that_its_own_solution_fails_apart_says_nothing_apart(server, tm
     assert [line["passed"] for line in lines] == [None, False]
 
 
+EMPTY = "import unittest\n\nclass TestCases(unittest.TestCase):\n    def check(self):\n        task_func([])\n"
+SKIPPED = SUITE["test"].replace("    def", "    @unittest.skipIf(task_func([1]) == 1, 'no')\n    def")
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("test", [EMPTY, SKIPPED])
+def test_a_suite_that_tests_nothing_says_nothing_of_a_sample(server, tmp_path, capsys, test: str):
+    bodies = [str(SUITE["canonical_solution"]), "    return xs[0] * 2\n", "    return (\n"]
+    samples = [{"task_id": "BigCodeBench/900", "completion": body} for body in bodies]
+    problem = {**SUITE, "test": test}
+    _, lines = run(tmp_path, capsys, problem, samples, "--server", server, command="bigcodebench")
+    assert [line["passed"] for line in lines] == [None, None, False]
+
+
+@pytest.mark.kernel
+def test_a_suite_that_a_sample_has_skipped_is_failed_by_that(server, tmp_path, capsys):
+    skips = SKIPPED.replace("== 1", "== 2")
+    samples = [{"task_id": "BigCodeBench/900", "completion": "    return 2\n"}]
+    _, [line] = run(tmp_path, capsys, {**SUITE, "test": skips}, samples, "--server", server, command="bigcodebench")
+    assert (line["passed"], line["result"]) == (False, "failed: every test of the suite was skipped")
+
+
 def test_a_library_that_is_not_there_is_said_before_anything_runs(server, tmp_path, capsys):
     problem = {**SUITE, "libs": ["statistics", "no_such_library"]}
     sample = {"task_id": "BigCodeBench/900", "solution": "x"}

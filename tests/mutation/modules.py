@@ -218,6 +218,7 @@ TESTS = {
     "cruxcell/values/made_tables.py": ["cell/test_tables.py", "cell/test_tables_of_all_kinds.py"],
     "cruxcell/values/reader.py": [*_PLAIN, "fuzz/test_fuzz_bytes.py", *_PAIRS],
     "cruxcell/values/formulas.py": ["cell/test_formulas.py"],
+    "cruxcell/values/images.py": ["cell/test_images.py"],
     "cruxcell/values/sparse.py": ["cell/test_sparse.py"],
     "cruxcell/values/stdlib.py": [*_PLAIN, *_PAIRS],
     "cruxcell/values/tables.py": ["cell/test_tables.py", "cell/test_tables_of_all_kinds.py"],

@@ -105,7 +105,7 @@ def test_no_question_is_answered_well_by_a_table_that_is_not_what_it_seems(clien
     found = judged(client, {name: (lie, script(ALSO_SO.get(name, []), asked[name])) for name, lie in LIES.items()})
     answered = {name: text for name, text in found.items() if "is for the candidate to say" not in text}
     assert {name: text for name, text in answered.items() if not text.startswith(AS_WANTED)} == {}
-    assert set(found) - set(answered) == {"items", "names", "ints of their own", "categories"}
+    assert set(found) - set(answered) == {"items", "ints of their own", "categories"}
 
 
 def test_no_object_is_told_which_table_is_expected(client: Client):

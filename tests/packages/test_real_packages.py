@@ -102,6 +102,29 @@ def test_a_suite_apart_from_its_program_asks_what_an_object_of_a_package_is(clie
     assert (verdict.outcome.name, verdict.assurance) == (outcome, Assurance.SEPARATED), verdict
 
 
+ESTIMATOR = """
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+def f(c):
+    return make_pipeline(StandardScaler(), LogisticRegression(C=c))
+"""
+SEARCH = """
+from sklearn.datasets import load_iris
+from sklearn.model_selection import GridSearchCV
+x, y = load_iris(return_X_y=True)
+found = GridSearchCV(f(7), {"standardscaler__with_mean": [True, False]}, cv=2, error_score="raise").fit(x, y)
+assert found.best_estimator_.get_params()["logisticregression__C"] == 7 and found.score(x, y) > 0.9
+"""
+
+
+@pytest.mark.parametrize(("change", "outcome"), [("C=c", "PASSED"), ("C=c + 1", "FAILED")])
+def test_an_estimator_of_the_program_s_is_fitted_by_a_search_of_the_test_s(client: Client, change: str, outcome: str):
+    program = ESTIMATOR.replace("C=c", change)
+    [verdict] = client.check([Task(program, [ScriptCheck(SEARCH, "f")], runtime="sci", limits=LIMITS)])
+    assert (verdict.outcome.name, verdict.assurance) == (outcome, Assurance.SEPARATED), verdict
+
+
 DRAWS = """
 import matplotlib.pyplot as plt
 def f(data, ax=None):

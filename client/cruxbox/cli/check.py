@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import enum
 import sys
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -12,8 +14,9 @@ import typer
 from cruxbox.cli.connect import AsJson
 from cruxbox.cli.running import Running, runs_programs
 from cruxbox.cli.show import print_json, say
-from cruxbox.errors import DataError
-from cruxbox.model import Assurance, CallCheck, Outcome, Task, Verdict
+from cruxbox.client import Client
+from cruxbox.errors import DataError, InvalidRequest
+from cruxbox.model import Assurance, CallCheck, EvaluateCheck, Outcome, Task, Verdict
 from cruxbox.reading import read_text
 from cruxbox.sentences import own_words
 
@@ -96,3 +99,22 @@ def _sentence(verdict: Verdict) -> str:
         facts.append(_WHY_TOGETHER)
     facts.append(f"{verdict.steps} steps, {verdict.cpu_ns / 1e6:.2f} ms")
     return " · ".join(facts)
+
+
+def refuse_unless_they_run(
+    sources: Mapping[Path, str],
+    client: Client,
+    runtimes: Iterable[str] = ("",),
+    dressed: Callable[[Task], Task] = lambda task: task,
+) -> None:
+    """Raise InvalidRequest for a file of the caller's that runs with every program and does not run by itself: what
+    comes of that is no program's fault."""
+    tasks = [
+        Task(text, [EvaluateCheck("len('')")], str(path), runtime=runtime)
+        for path, text in sources.items()
+        for runtime in sorted(runtimes)
+    ]
+    for verdict in client.check(map(dressed, tasks)):
+        if verdict.outcome in (Outcome.INVALID, Outcome.RAISED):
+            why = str(error_of(verdict)).removeprefix("the program: ")
+            raise InvalidRequest(f"{verdict.task_id}: does not run by itself: {why}.")

@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Optional
 
@@ -17,6 +18,7 @@ import typer
 from rich.table import Table
 
 from cruxbox.building.rows import check_columns, check_records, write_records
+from cruxbox.cli.check import refuse_unless_they_run
 from cruxbox.cli.connect import AsJson
 from cruxbox.cli.outputs import file_path, goes_to_stdout
 from cruxbox.cli.resuming import Done, Going, Restart, Resume, check_types, digest, going_on
@@ -122,13 +124,16 @@ def _is_stream(path: Path) -> bool:
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
-def judge(request: Request, running: Running, read: ReadProblem, **options: Any) -> None:
+def judge(
+    request: Request, running: Running, read: ReadProblem, sources: Mapping[Path, str] | None = None, **options: Any
+) -> None:
     """Run the samples, write their result lines and show what came of it.
 
     Args:
         request: what the shared options say.
         running: where it runs, and what it may use.
         read: makes a problem of a record.
+        sources: files of the caller's that run with every program, with what they hold.
         options: of the command: a run that is gone on with has to have the same.
     """
     going = Going([request.out], request.resume, request.restart)
@@ -139,7 +144,7 @@ def judge(request: Request, running: Running, read: ReadProblem, **options: Any)
     started = time.monotonic()
     with going_on(going, _identity(request, running, options, problems, samples), _check_fields) as done:
         before = len(done.fields)
-        _run(request, running, problems, samples, done)
+        _run(request, running, problems, samples, done, sources or {})
         fields = [done.fields[at] for at in range(len(samples))]
         write_records(request.out, [{**sample.record, **own} for sample, own in zip(samples, fields)])
         done.note_whole(going.results)
@@ -166,7 +171,14 @@ def judge(request: Request, running: Running, read: ReadProblem, **options: Any)
         _show(summary)
 
 
-def _run(request: Request, running: Running, problems: Problems, samples: Sequence[Sample], done: Done) -> None:
+def _run(
+    request: Request,
+    running: Running,
+    problems: Problems,
+    samples: Sequence[Sample],
+    done: Done,
+    sources: Mapping[Path, str],
+) -> None:
     todo = [(at, sample) for at, sample in enumerate(samples) if at not in done.fields]
     if not todo:
         return
@@ -174,6 +186,8 @@ def _run(request: Request, running: Running, problems: Problems, samples: Sequen
     running = whereabouts.running
     with running.connect(dressed=False, server_args=whereabouts.server_args) as client, progress_bar("samples") as bar:
         todo = list(zip([at for at, _ in todo], whereabouts.checked(client)))
+        runtimes = {sample.runtime for _, sample in todo if not sample.fault}
+        refuse_unless_they_run(sources, client, runtimes, running.task)
         usual = running.limits.cpu_ms == CPU_LIMIT_S * 1000 and not running.limits.memory_bytes
         most = client.info().maximum_limits
         printed = 0 if running.limits.output_bytes else most.output_bytes
@@ -276,7 +290,7 @@ def _show(summary: Mapping[str, Any]) -> None:
         if name in summary:
             own, ends = summary[name], summary[f"{name}_intervals"]
             note(f"{name}: " + ", ".join(f"pass@{k} {_with_bounds(own, ends, k)}" for k in own))
-    if figures and not bounds and summary["tasks"] >= _FEWEST:
+    if figures and not bounds and summary["tasks"] >= _FEWEST and find_spec("numpy") is None:
         note("intervals need numpy: pip install 'cruxbox[stats]'")
     if summary["tasks"] < summary["problems"]:
         have = "has" if summary["tasks"] == 1 else "have"

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Optional
 import typer
 
 from cruxbox.accounting import ACCOUNTINGS, without_input_text
-from cruxbox.cli.check import error_of
+from cruxbox.cli.check import error_of, refuse_unless_they_run
 from cruxbox.cli.connect import AsJson
 from cruxbox.cli.outputs import goes_to_stdout
 from cruxbox.cli.remembering import Remembering, remembered
@@ -100,7 +100,8 @@ def command(
     taken = goes_to_stdout(as_json, out=None if out is None else Path(out))
     if [*generations, dataset].count(Path(STANDARD)) > 1:
         raise InvalidRequest("standard input (-) can be read but once.")
-    rows = with_prelude(read_dataset(dataset), read_prelude(prelude))
+    front = read_prelude(prelude)
+    rows = with_prelude(read_dataset(dataset), front)
     files = [read_generations(path, rows) for path in generations]
     for path, each in zip(generations, files):
         _say_gaps(path, each, len(rows))
@@ -122,6 +123,7 @@ def command(
         }
         with going_on(going, identity, remembered) as done:
             with running.connect() as client, progress_bar("checks") as progress:
+                refuse_unless_they_run({} if prelude is None else {prelude: front}, client)
                 job = Job(rows, mode.value, way, running.limits, ks, progress)
                 reports, distinct = score(Remembering(client, done.fields, done.add), job, files)
             elapsed_s = time.monotonic() - started

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import enum
 from functools import partial
 from pathlib import Path
@@ -14,6 +13,7 @@ from cruxbox.cli.running import Running, runs_programs
 from cruxbox.cli.samples import CPU_LIMIT_S, Request, judge, takes_samples
 from cruxbox.errors import InvalidRequest
 from cruxbox.problems.contests import Comparison, problem_of
+from cruxbox.problems.records import may_bind
 from cruxbox.reading import read_text
 
 _MOST_SOURCE = 1 << 20
@@ -69,27 +69,10 @@ def command(
     source = "" if checker is None else read_text(checker, _MOST_SOURCE)
     if checker is not None and not source.strip():
         raise InvalidRequest(f"{checker}: is empty; a checker must define check(stdin, stdout, expected).")
-    if checker is not None and not _may_define_check(source):
+    if checker is not None and not may_bind(source, "check"):
         raise InvalidRequest(f"{checker}: defines no check; a checker must define check(stdin, stdout, expected).")
     front = None if prelude is None else read_text(prelude, _MOST_SOURCE)
     comparison = Comparison(None if compare is None else compare.value, tolerance, source)
     read = partial(problem_of, comparison=comparison, prelude=front)
-    judge(request, running, read, comparison=comparison, prelude=front)
-
-
-def _may_define_check(source: str) -> bool:
-    """Whether the name `check` may be bound in a checker. One that this Python cannot read is left to the runtime."""
-    try:
-        nodes = list(ast.walk(ast.parse(source)))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return True
-    for node in nodes:
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and node.name == "check":
-            return True
-        if isinstance(node, ast.Name) and node.id == "check" and isinstance(node.ctx, ast.Store):
-            return True
-        if isinstance(node, ast.alias) and (node.asname or node.name) in ("check", "*"):
-            return True
-        if isinstance(node, ast.Constant) and node.value == "check":  # globals()["check"] = …
-            return True
-    return False
+    sources = {} if prelude is None else {prelude: front or ""}
+    judge(request, running, read, sources, comparison=comparison, prelude=front)

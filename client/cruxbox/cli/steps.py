@@ -12,7 +12,7 @@ import typer
 from rich.table import Table
 
 from cruxbox.building.rows import Row, check_records, write_records
-from cruxbox.cli.check import error_of
+from cruxbox.cli.check import error_of, refuse_unless_they_run
 from cruxbox.cli.connect import AsJson
 from cruxbox.cli.outputs import file_path, goes_to_stdout
 from cruxbox.cli.running import Running, runs_programs
@@ -62,6 +62,7 @@ def command(
     check_records(out, dataset, prelude)
     rows, front = read_dataset(dataset), read_prelude(prelude)
     with running.connect() as client, progress_bar("counting") as progress:
+        refuse_unless_they_run({} if prelude is None else {prelude: front}, client)
         verdicts = []
         for verdict in client.stream(_tasks(with_prelude(rows, front), count)):
             verdicts.append(verdict)

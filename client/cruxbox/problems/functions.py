@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from cruxbox.model import ScriptCheck
 from cruxbox.problems.evalplus import scripts_of
-from cruxbox.problems.records import BadRow, Record, entry_point, identity, text, texts
+from cruxbox.problems.records import BadRow, Record, entry_point, identity, may_bind, text, texts
 from cruxbox.problems.shapes import Problem, Stage
 
 _IMPORTS = re.compile(r"^[ \t]*(?:import|from)[ \t]+(numpy|pandas|scipy|sympy|networkx)\b", re.MULTILINE)
@@ -51,6 +51,8 @@ def problem_of(record: Record, where: str) -> Problem:
         return _of_evalplus(record, task_id, where)
     if "entry_point" in record:
         prompt, name, test = [text(record, each) for each in ("prompt", "entry_point", "test")]
+        if not may_bind(test, "check"):
+            raise BadRow("field 'test' defines no check(candidate)")
         canonical = _canonical(record, "canonical_solution", prompt)
         tests = {"": f"{_helpers(prompt, name, test)}{test}\ncheck({entry_point(name)})"}
         return TestedFunction(task_id, where, record, prompt, name, canonical, tests)

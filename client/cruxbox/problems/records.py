@@ -3,6 +3,7 @@ EvalPlus's folders of samples."""
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
@@ -153,3 +154,21 @@ def _is_called_name(part: str) -> bool:
     name = part.rstrip("()")
     calls = part[len(name) :]
     return name.isidentifier() and calls == "()" * (len(calls) // 2)
+
+
+def may_bind(source: str, name: str) -> bool:
+    """May this source of a test or checker bind the name? One that this Python cannot read is left to the runtime."""
+    try:
+        nodes = list(ast.walk(ast.parse(source)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return True
+    for node in nodes:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and node.name == name:
+            return True
+        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store):
+            return True
+        if isinstance(node, ast.alias) and (node.asname or node.name) in (name, "*"):
+            return True
+        if isinstance(node, ast.Constant) and node.value == name:  # globals()["check"] = …
+            return True
+    return False

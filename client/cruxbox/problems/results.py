@@ -17,9 +17,9 @@ FAULT = "invalid: "
 # What the detail of an INVALID begins with where the problem is at fault: the test, or a field of the request that has
 # a part of it. The server says first what is wrong with the program.
 _OF_THE_TEST = ("the script", "the checker", "a checker", "the check holds", "script.", "stdio.")
-# How that of an INVALID begins for which the test has a part of the program's run as code. A right program may have
-# given the same, or a text that may run; so what the problem's own solution comes to says whose fault it is.
-_OF_BOTH = "code that may be the program's"
+# How that of an INVALID begins in which the program may have a part: the test has a part of it run as code, or a suite
+# asks it which tests to skip. What the problem's own solution comes to says whose fault it is.
+_OF_BOTH = ("code that may be the program's", "the suite holds no test", "every test of the suite was skipped")
 
 
 def fields_of(problem: Problem, verdicts: Sequence[Verdict], tests: int) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from _operator import is_ as _is
 from gc import get_referents
 from sys import getrecursionlimit, getrefcount, setrecursionlimit, version_info
 
-from cruxcell.values import arrays, sparse, stdlib, tables, views
+from cruxcell.values import arrays, images, sparse, stdlib, tables, views
 from cruxcell.values.canonical import TooLarge
 
 TYPE_CHECKING = False
@@ -331,8 +331,9 @@ def _are_alike(one, other):
 
 
 _PARTS = (tuple, list)  # of what is remembered
-_PLAIN = frozenset([bool, int, str, bytes])
+_PLAIN = frozenset([bool, int, float, str, bytes])
 _STATES = {"array": arrays.state_of, "ndarray": arrays.state_of, "table": tables.state_of, "sparse": sparse.state_of}
+_STATES["image"] = images.state_of
 
 
 def _same(items, others):

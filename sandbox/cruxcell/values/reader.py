@@ -3,7 +3,7 @@
 import struct
 from sys import intern as _intern
 
-from cruxcell.values import arrays, cells, made_tables, sparse, stdlib, views
+from cruxcell.values import arrays, cells, images, made_tables, sparse, stdlib, views
 from cruxcell.values.containers import (
     MAX_DEPTH,
     Containers,  # noqa: F401 - in type comments
@@ -130,8 +130,8 @@ class Reader:
         if kind == "ndarray":
             base = self.containers.shown_by(value)
             return arrays.refill(self, value) if base is None else views.refill(self, value, base)
-        if kind == "sparse":
-            return sparse.refill(self, value, depth)
+        if kind in _REFILLED:
+            return _REFILLED[kind](self, value, depth)
         if kind == "table":
             return cells.refuse_theirs(self.objects, made_tables.refill(self, value, depth))
         count = self.count()
@@ -178,6 +178,9 @@ class Reader:
         if count:
             self.containers.adopt(self.u32(), value)
         return value
+
+
+_REFILLED = {"sparse": sparse.refill, "image": images.refill}  # type: dict[Any, Callable[[Reader, Any, int], Any]]
 
 
 def _read_range(reader):

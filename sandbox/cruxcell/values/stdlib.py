@@ -1,6 +1,6 @@
 """Transfer of value types of the standard library; `arrays` has those of numpy, `tables` and `made_tables`
-those of pandas, `sparse` scipy's matrices, `formulas` sympy's expressions, `calendars` those of pytz and dateutil,
-`generics` types with arguments.
+those of pandas, `sparse` scipy's matrices, `formulas` sympy's expressions, `images` those of PIL, `calendars` those of
+pytz and dateutil, `generics` types with arguments.
 
 Each is written as a letter and the plain data it is made of, and made again by its own constructor from exactly that.
 A type is only looked for in modules that are loaded: nothing is imported to write a value.
@@ -8,7 +8,7 @@ A type is only looked for in modules that are loaded: nothing is imported to wri
 
 import sys
 
-from cruxcell.values import arrays, calendars, formulas, generics, made_tables, owned, sparse, tables, views
+from cruxcell.values import arrays, calendars, formulas, generics, images, made_tables, owned, sparse, tables, views
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,6 +38,8 @@ def write(writer, value, depth):
         is_written = sparse.write(writer, value, depth)
     elif module.partition(".")[0] == "sympy":
         found = formulas.parts_of(value)
+    elif module == "PIL.Image":
+        found = (b"i", None) if images.crosses(value) else None
     elif module.partition(".")[0] in calendars.LIBRARIES:
         found = calendars.parts_of(value)
     if found is None:
@@ -146,8 +148,9 @@ _TAKE = {
 
 def base_name(kind):
     # type: (type) -> str
-    """ "deque", "array", "ndarray", "table" or "sparse" for the containers of other modules; else ""."""
+    """ "deque", "array", "ndarray", "table", "image" or "sparse" for the containers of other modules; else ""."""
     name = _NAMES.get((kind.__module__, kind.__name__), "")
+    name = name or ("image" if images.is_own(kind) else "")
     return name or ("sparse" if kind.__name__ in sparse.NAMES and sparse.is_own(kind) else "")
 
 
@@ -280,7 +283,7 @@ def _array_of(typecode):
     return __import__("array").array(typecode)
 
 
-_CONTAINERS = {b"q": _deque, b"y": _array_of}  # type: dict[bytes, Any]
+_CONTAINERS = {b"q": _deque, b"y": _array_of, b"i": lambda _parts: images.empty()}  # type: dict[bytes, Any]
 _MAKERS = {
     b"s": lambda values: slice(*_typed(values, type(None), type(None), type(None))),
     b"m": lambda values: memoryview(*_typed(values, bytes)),

@@ -2,7 +2,7 @@
 
 import struct
 
-from cruxcell.values import arrays, cells, sparse, stdlib, tables, views
+from cruxcell.values import arrays, cells, images, sparse, stdlib, tables, views
 from cruxcell.values.canonical import NotPlain, TooLarge, type_name
 from cruxcell.values.containers import (
     MAX_DEPTH,
@@ -176,6 +176,8 @@ class Writer:
             tables.write_content(self, value, depth)
         elif kind == "sparse":
             sparse.write_content(self, value, depth)
+        elif kind == "image":
+            images.write_content(self, value, depth)
         else:
             items = items_of(kind, value)
             self.parts.append(_u32.pack(len(items)))

@@ -7,7 +7,6 @@ test has made by calling their class say more (`proxy_classes`).
 """
 
 import _operator
-import sys
 
 # Of a class, what no metaclass is asked for.
 mro_of = type.__dict__["__mro__"].__get__
@@ -39,6 +38,13 @@ def _hash(value):
     return hash(value)
 
 
+def _array_of(value):
+    # type: (Any) -> Any
+    """The array of numpy's that an object says it is, or shows the memory of."""
+    has_method = any("__array__" in own_of(each) for each in mro_of(type(value)))
+    return _bound(value, "__array__")() if has_method else __import__("numpy").asarray(value)
+
+
 # Special methods that a proxy's class has if its object's class has them -> how the owner does them.
 ASKED = {
     "__call__": None,
@@ -60,7 +66,7 @@ ASKED = {
     "__complex__": complex,
     "__index__": _operator.index,
     "__fspath__": _by_name("__fspath__"),
-    "__array__": _by_name("__array__"),
+    "__array__": _array_of,
     "__enter__": _by_name("__enter__"),
     "__exit__": _by_name("__exit__"),
     "__await__": _by_name("__await__"),
@@ -131,6 +137,10 @@ OF_THE_TEST = {
 # How the names of methods begin by which sklearn asks an estimator what it is: none of them is told a value.
 OF_ESTIMATORS = "__sklearn_"
 
+# What the code of a package, which both sides have, asks of its own objects on the other side, by names with an
+# underscore: an estimator that is fitted for another enters into the context of that, which says what is part of what.
+_OF_PACKAGES = {"sklearn": frozenset(["_children_map", "_propagation_depth"])}
+
 # Before the name of a method that a class says it has none of: `__hash__ = None`.
 NONE = "-"
 MAY_BE_NONE = frozenset([*ASKED, "__contains__", "__hash__"])
@@ -155,15 +165,9 @@ def offered(cls):
     # By its items what is written in Python is iterable, and otherwise a sequence, which has a length: no re.Match.
     if type(has.get("__getitem__")) is _OF_C and not {"__iter__", "__len__"} & has.keys():
         found.append(NONE + "__iter__")
-    return found if _is_array(cls) else [name for name in found if name != "__array__"]
-
-
-def _is_array(cls):
-    # type: (type) -> bool
-    """Is it a class of numpy's arrays? What numpy makes of one it asks the array, not its items."""
-    numpy = sys.modules.get("numpy")
-    array = type(sys).__dict__["__dict__"].__get__(numpy).get("ndarray") if type(numpy) is type(sys) else None  # type: ignore[index]
-    return any(each is array for each in mro_of(cls))
+    if has.get("__array_interface__") is not None and "__array__" not in found:  # as an image of PIL's has
+        found.append("__array__")
+    return found
 
 
 _NAMES = (*SPECIAL, *METHODS)
@@ -197,7 +201,12 @@ def may_get(target, name):
         is_named = name in _OF_NAMED_TUPLES and issubclass(target if isinstance(target, type) else kind, tuple)
         has_data = name == "__dict__" and not isinstance(target, type) and not _stands_for_a_function(target)
         is_asked_for = name.startswith(OF_ESTIMATORS) or name in ("__name__", "__qualname__", "__doc__")
-        return is_named or has_data or is_asked_for
+        return (
+            is_named
+            or has_data
+            or is_asked_for
+            or any(name in _OF_PACKAGES.get(each, ()) for each in _packages(target))
+        )
     if not is_public(name) and not _is_of_the_script(target, name):
         return False
     if _of_a_framework(target, name) or _decides_for_the_script(target, name):
@@ -261,10 +270,14 @@ _DECIDING = {
 
 def _decides_for_the_script(target, name):
     # type: (Any, str) -> bool
-    packages = [
-        each.__module__.partition(".")[0] for each in mro_of(target if isinstance(target, type) else type(target))
-    ]
-    return any(name in _DECIDING.get(each, ()) for each in packages)
+    return any(name in _DECIDING.get(each, ()) for each in _packages(target))
+
+
+def _packages(target):
+    # type: (object) -> list[str]
+    """Those that its classes are of."""
+    kinds = mro_of(target if isinstance(target, type) else type(target))
+    return [each.__module__.partition(".")[0] for each in kinds]
 
 
 FRAMEWORKS = frozenset(["unittest", "pytest", "_pytest", "pytest_mock", "doctest"])

@@ -310,14 +310,16 @@ def _iter(self):
     return found if hasattr(type(found), "__next__") else iter(found)
 
 
-def _array(self, dtype=None, copy=None):  # noqa: ARG001 - as numpy asks
+def _array(self, dtype=None, copy=None):
     # type: (Any, Any, object) -> Any
-    """An array of numpy's that stays where it is (a matrix, one with a mask) as the plain one that it is at bottom. One
+    """What stays where it is (a matrix, an array with a mask, an image) as the plain array that it is at bottom. One
     that has none is not taken apart: numpy would compare its items where it refuses to compare it."""
     found, numpy = connection[0].ask("special", self, "__array__"), sys.modules.get("numpy")  # type: Any, Any
     if numpy is None or type(found) is not numpy.ndarray:
         raise TypeError("a %s that is no plain array lives in the other process" % type(self).__name__)
-    return found if dtype is None else found.astype(dtype)
+    if dtype is not None and dtype != found.dtype:
+        return found.astype(dtype)
+    return found.copy() if copy else found
 
 
 _SHAPED_FOR_THE_TEST = {"__await__": await_, "__anext__": next_, "__aexit__": aexit}  # type: dict[str, Any]
