@@ -1,10 +1,9 @@
-"""When two objects of a class of the program's are equal to a test: what is noted of them, and when that counts."""
+"""When two objects of a class of the program's are equal to a test."""
 
 from __future__ import annotations
 
 import threading
 from collections import Counter, deque
-from collections.abc import Iterator
 from datetime import date
 from decimal import Decimal
 from types import SimpleNamespace
@@ -12,92 +11,13 @@ from typing import Any
 
 import numpy
 import pytest
-from cruxcell.jobs.separated import equality, placing, remote, runs
+from cruxcell.jobs.separated import equality, placing, remote
 from cruxcell.jobs.separated.doubts import Doubts
 from cruxcell.jobs.separated.equality import Notes, hold_the_same
-from cruxcell.jobs.separated.proxy_classes import make_class
 from cruxcell.jobs.separated.readings import all_shown
+from equal_objects import Candidate, connected, of_a_class  # noqa: F401 - a fixture among them
 
 SOME = object()
-
-
-class Candidate:
-    """The other half: it says what objects hold, and that all are equal."""
-
-    is_test = True
-
-    def __init__(self) -> None:
-        self.named: frozenset[str] = frozenset()
-        self.notes = Notes()
-        self.objects = self.held = self
-        self.here: list[Any] = []
-        self.values: list[Any] = []
-        self.known: tuple[type, ...] = ()
-        self.states: dict[int, Any] = {}
-        self.asked: list[tuple[Any, ...]] = []
-        self.equal = True
-        self.compared_by_identity = False
-        self.doubts = Doubts()
-        self.hashed, self.refused = 0, False
-        self.garbled: Any = None
-        self.gives: Any = None
-        self.becomes: dict[int, Any] = {}
-        self.clears = False
-        self.changed: list[bool] = []
-
-    def present(self, with_values: bool = False) -> list[Any]:
-        return self.here + self.values * with_values
-
-    def means_a_class(self, cls: type) -> bool:
-        return cls in self.known
-
-    def refuse(self, _why: str) -> None:
-        self.refused = True
-
-    def alone_since(self, time: int) -> int:
-        return time
-
-    def note(self, values: tuple[object, ...]) -> Any:
-        self.notes.take(self, 0)
-        return equality.shown_by(values)
-
-    def note_again(self, value: object, shown: Any, began: int) -> None:
-        self.notes.is_complete = False
-        self.changed.append(self.notes.is_another(self, value, shown, began))
-
-    def call(self, _cls: object, arguments: Any, _keywords: object) -> Any:
-        for each in arguments if self.clears else ():
-            each.clear()
-        if self.gives is not None:
-            self.states.update(self.becomes)
-            return self.gives
-        return self.thing(_cls, 100 + len(self.here), {"x": arguments[0] if arguments else None})
-
-    def ask(self, operation: str, *fields: Any) -> Any:
-        self.asked.append((operation, *fields))
-        if operation == "special":
-            return self.equal
-        return [self.states[remote.number_of(each)] for each in fields[1:]] if self.garbled is None else self.garbled
-
-    def thing(self, cls: Any, number: int, state: object) -> Any:
-        made = object.__new__(cls)
-        remote.give_number(made, number)
-        self.states[number] = state
-        self.here.append(made)
-        return made
-
-
-@pytest.fixture
-def other() -> Iterator[Candidate]:
-    before, runs.connection[:] = list(runs.connection), [Candidate()]
-    yield runs.connection[0]
-    runs.connection[:] = before
-
-
-def of_a_class(other: Candidate, offers: str = "__eq__") -> Any:
-    cls = make_class("P", 1 + len(other.known), (), offers.split(), [], None)
-    other.known = (*other.known, cls)
-    return cls
 
 
 @pytest.mark.parametrize(
@@ -200,94 +120,6 @@ def test_what_an_object_held_before_the_expected_one_was_made_counts(other: Cand
     assert result == expected
 
 
-def test_what_is_noted_has_containers_of_its_own(other: Candidate):
-    cls = of_a_class(other)
-    shared: dict[str, Any] = {"x": [0, {1: set()}]}
-    result = other.thing(cls, 5, shared)
-    expected = cls(2)
-    shared["x"] += [2]
-    other.states[remote.number_of(expected)] = shared
-    assert result != expected
-
-
-@pytest.mark.parametrize(
-    ("base", "held", "later"),
-    [(list, [0], [2]), (dict, {1: 0}, {1: 2}), (set, {0}, {2}), (tuple, ([0],), ([2],)), (bytearray, b"0", b"2")],
-)
-def test_what_is_noted_has_plain_containers_for_those_of_a_class(other: Candidate, base: Any, held: Any, later: Any):
-    cls, kind = of_a_class(other), make_class("L", 8, (base,), [], [], None)  # type: Any, Any
-    items = kind.__new__(kind, held) if base is tuple else kind.__new__(kind)
-    if base is not tuple:
-        base.__init__(items, held)
-    remote.give_number(items, 70)
-    other.values.append(items)
-    result = other.thing(cls, 5, {"x": items, "raw": [2]})
-    expected = cls(2)
-    if base is tuple:
-        items[0][:] = [2]
-    else:
-        base.__init__(items, later)
-    other.states[remote.number_of(expected)] = {"x": later, "raw": [2]}
-    assert result != expected
-    assert other.notes.held(other, result) == [{"x": held if base is not tuple else ([0],), "raw": [2]}]
-    other.notes.outlast(other, "get", [None, "x"], 0)
-    assert result == expected
-
-
-def test_what_cannot_be_copied_is_equal_to_nothing(other: Candidate):
-    cls = of_a_class(other)
-    deep: list[Any] = []
-    for _ in range(100_000):
-        deep = [deep]
-    result, expected = other.thing(cls, 5, {"x": deep}), cls(2)
-    assert (other.notes.held(other, result), result == expected) == ([None], False)
-
-
-def test_what_is_noted_is_noted_once_and_with_what_it_leads_to(other: Candidate):
-    cls, unknown, without = of_a_class(other), make_class("Q", 8, (), ["__eq__"], [], None), of_a_class(other, "")
-    other.thing(unknown, 10, {"x": 1})
-    handed_over = other.thing(without, 11, {"x": 1})
-    inner = object.__new__(cls)
-    remote.give_number(inner, 6)
-    other.states[6] = {"x": 0}
-    outer = other.thing(cls, 5, {"x": inner})
-
-    # The inner one has not crossed before anybody asked what the outer one holds.
-    def present(with_values: bool = False) -> list[Any]:
-        return [*other.here, *([inner] if other.asked else [])]
-
-    other.present = present  # type: ignore[method-assign]
-    part = cls(1)
-    assert other.asked == [("states", None, handed_over, outer), ("states", None, inner)]
-    expected = cls(part)
-    assert len(other.asked) == 2  # nothing was asked that could have changed them
-    other.states[6] = {"x": 1}
-    assert outer != expected
-    other.notes.outlast(other, "get", [None, "x"], 0)
-    assert outer == expected
-
-
-def test_what_comes_with_what_an_object_holds_is_noted_before_the_next_is_made(other: Candidate):
-    cls = of_a_class(other)
-    first, made = other.thing(cls, 5, {"x": 1}), cls(1)
-    late = other.thing(cls, 6, {"x": 0})
-    other.asked[:] = []
-    assert first == made
-    cls(2)
-    assert other.asked[-1] == ("states", None, made, late)
-
-
-def test_what_a_class_gives_that_is_no_new_object_of_it_is_noted(other: Candidate):
-    cls, factory = of_a_class(other), of_a_class(other)
-    cls(1)
-    other.gives = other.thing(cls, 50, {"x": 0})
-    result = factory(1)
-    other.gives = None
-    expected = cls(2)
-    other.states[50] = {"x": 2}
-    assert (result is other.here[1], result == expected) == (True, False)
-
-
 @pytest.mark.parametrize(
     ("offers", "held", "later", "given", "is_another"),
     [
@@ -352,84 +184,6 @@ def test_what_a_class_gives_out_is_another_only_if_it_was_there_and_may_have_bec
     )  # fmt: skip
 
 
-def test_what_never_changes_is_fixed_once_for_all_that_is_noted(other: Candidate, monkeypatch: pytest.MonkeyPatch):
-    fixed: list[list[Any]] = []
-
-    def fix(values: list[Any]) -> None:
-        fixed.append(values)
-        assert other.notes.outlast(other, "get", [None, "year"], 0)  # it only asks for them
-
-    monkeypatch.setattr(equality, "fix_values", fix)
-    monkeypatch.setattr(equality, "_MOST_NOTED", 2)
-    other.notes = Notes()
-    cls = of_a_class(other)
-    one, two = other.thing(cls, 5, {"x": 0}), other.thing(cls, 6, {"x": 0})
-    for _ in range(2):
-        other.notes.take(other, 0)
-    assert fixed == [[one, two]] * 2  # there is room for no more notes, so there may be more
-    other.notes = Notes()
-    other.here.pop()
-    for _ in range(2):
-        other.notes.take(other, 0)
-    assert fixed[2:] == [[one]]
-
-
-def test_what_another_thread_may_have_changed_is_noted_anew(other: Candidate):
-    one = other.thing(of_a_class(other), 5, {"x": 0})
-    other.notes.take(other, 0)
-    other.states[5], other.notes.is_old = {"x": 2}, True
-    assert other.notes.held(other, one) == [{"x": 0}]
-    other.notes.take(other, 0)
-    assert (other.notes.held(other, one), other.notes.is_old) == ([{"x": 2}], False)
-
-
-def test_what_is_asked_of_one_object_leaves_others_to_be_noted(other: Candidate):
-    cls = of_a_class(other)
-    one, two = other.thing(cls, 5, {"x": 0}), other.thing(cls, 6, {"x": 0})
-    other.notes.take(other, 0)
-    other.notes.outlast(other, "call", [cls, "", one], 0)
-    other.asked[:] = []
-    assert (other.notes.held(other, two), other.asked) == ([{"x": 0}], [])
-    other.notes.take(other, 0)
-    assert other.asked == [("states", None, one)]
-
-
-def test_objects_without_an_equality_take_no_room_from_those_with_one(
-    other: Candidate, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(equality, "_MOST_NOTED", 2)
-    other.notes = Notes()
-    with_one, without = of_a_class(other), of_a_class(other, "")
-    remote.marked(made := other.thing(without, 4, {}), remote.MADE, without, -1)
-    others = [other.thing(without, 5 + at, {"x": 0}) for at in range(3)]
-    other.notes.take(other, 0)
-    assert other.asked == [("states", None, *others[:2])]
-    assert remote.standing_of(made) == remote.MADE  # equal to itself alone, and not given out again as another
-    equals = [other.thing(with_one, 10 + at, {"x": 0}) for at in range(2)]
-    other.notes.outlast(other, "get", [None, "x"], 0)
-    other.notes.take(other, 0)
-    assert other.asked[1:] == [("states", None, *equals)]
-
-
-def test_what_is_in_a_value_is_found_whatever_its_class_says():
-    itself: list[Any] = [1]
-    itself.append(itself)
-    hidden = type("Hidden", (list,), {"__iter__": lambda _: iter(())})([2])
-    assert equality._parts([itself, hidden]) == [1, 2]
-
-
-def test_a_list_that_holds_itself_is_noted(other: Candidate):
-    cls, kind = of_a_class(other), make_class("L", 8, (list,), [], [], None)  # type: Any, Any
-    items = kind.__new__(kind)
-    list.__init__(items, [items])
-    remote.give_number(items, 70)
-    other.values.append(items)
-    result = other.thing(cls, 5, {"x": items})
-    other.notes.take(other, 0)
-    ((held,),) = [each["x"] for each in other.notes.held(other, result)]
-    assert type(held) is list
-
-
 @pytest.mark.parametrize(
     ("others", "held", "counts"),
     [([2], {"x": 2}, True), ([2], {"x": 3}, False), ([2], {}, False), (None, {"x": 2}, False)],
@@ -452,41 +206,6 @@ def test_two_results_of_operators_are_equal_where_their_operands_show_what_they_
     assert not any(equality._count(other, [{"sum": 5}] * 2, *pair) for pair in [(result[0], lone), (lone, result[1])])
 
 
-def test_what_was_noted_before_a_question_holds_after_what_is_asked_while_it_is_open(other: Candidate):
-    cls = of_a_class(other)
-    outside = other.thing(cls, 5, {"x": 0})
-    other.notes.take(other, 0)
-    inside = other.thing(cls, 6, {"x": 0})
-    other.notes.outlast(other, "get", [None, "x"], 1)
-    other.notes.take(other, 1)
-    assert [each[2:] for each in other.asked] == [(outside,), (inside,)]
-    other.states.update({5: {"x": 2}, 6: {"x": 2}})
-    other.notes.outlast(other, "get", [None, "x"], 1)
-    other.states[6] = {"x": 3}
-    assert other.notes.held(other, outside, inside) == [{"x": 0}, {"x": 3}]
-    other.states[6] = {"x": 2}
-    other.notes.outlast(other, "get", [None, "x"], 0)
-    assert other.notes.held(other, outside, inside) == [{"x": 2}, {"x": 2}]
-
-
-def test_how_much_is_noted_is_bounded(other: Candidate, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(equality, "_MOST_NOTED", 3)
-    other.notes = Notes()
-    cls = of_a_class(other)
-    for number in range(5):
-        other.thing(cls, number, {"x": number})
-    other.notes.take(other, 0)
-    assert [len(each) - 2 for each in other.asked] == [3]
-    other.states[0] = {"x": 8}
-    assert other.notes.held(other, *other.here[:4:3]) == [{"x": 0}, None]
-    other.notes.outlast(other, "get", [None, "x"], 0)
-    other.notes.take(other, 0)
-    assert len(other.asked) == 1
-    made = cls(3)
-    assert other.here[3] != made  # by then it may have become that
-    assert other.notes.held(other, other.here[3], made) == [None, {"x": 3}]
-
-
 @pytest.mark.parametrize("garbled", [8, [], [{"x": 2}] * 3, ({"x": 2}, {"x": 2})])
 def test_who_does_not_say_what_objects_hold_has_none_that_are_equal(other: Candidate, garbled: object):
     cls = of_a_class(other)
@@ -494,52 +213,6 @@ def test_who_does_not_say_what_objects_hold_has_none_that_are_equal(other: Candi
     other.notes.outlast(other, "get", [None, "x"], 0)
     other.garbled = garbled
     assert not hold_the_same(other, result, expected)
-
-
-@pytest.mark.parametrize(
-    ("operation", "fields", "noted"),
-    [
-        ("call", ["class", "", 1, [2]], 3),
-        ("call", ["class", "x", 1], 3),
-        ("states", [None, "outer"], 3),
-        ("special", ["outer", "__eq__", "inner"], 3),
-        ("call", ["class", "", "inner"], 2),  # it may change what it is given
-        ("call", ["class", "x", [{1: ("outer",)}]], 1),  # and what that leads to
-        ("call", ["outer", "", 1], 0),
-        ("special", ["outer", "__repr__"], 3),
-        ("special", ["outer", "__format__", ""], 3),
-        ("special", ["outer", "__len__"], 0),
-        ("get", ["outer", "x"], 0),
-        ("set", ["outer", "x", 1], 0),
-        ("call", ["unknown", "", 1], 0),  # a class that the script has no name for is called as a function is
-        ("call", ["alias", "", 1], 3),
-        ("call", [None, "", 1], 0),
-        ("call", ["class", "", "later"], 3),  # of which nothing was noted
-        ("get", ["outer", "__eq__"], 0),
-    ],
-)
-def test_which_questions_may_change_what_is_noted(other: Candidate, operation: str, fields: list[Any], noted: int):
-    cls = of_a_class(other)
-    inner = other.thing(cls, 5, {"x": 1})
-    outer = other.thing(cls, 6, {"x": [inner], "itself": inner})
-    names = {"class": cls, "outer": outer, "inner": inner, "unknown": make_class("Q", 9, (), [], [], None)}
-    for name, kind in [("later", cls), ("alias", make_class("Alias", 10, (), [], [], None))]:
-        names[name] = object.__new__(kind)
-        remote.give_number(names[name], 8)
-    remote.marked(names["alias"], remote.MADE, type(names["alias"]), -1, cls)
-    other.known = (*other.known, None)  # type: ignore[assignment]  # the program has bound the name of a class to None
-
-    def named(value: Any) -> Any:
-        if isinstance(value, (list, tuple)):
-            return type(value)(named(each) for each in value)
-        return {1: named(value[1])} if isinstance(value, dict) else names.get(value, value)
-
-    other.thing(cls, 7, {"x": 1})
-    other.notes.take(other, 0)
-    other.notes.outlast(other, operation, named(fields), 0)
-    other.asked[:] = []
-    other.notes.take(other, 0)
-    assert sum(len(each) - 2 for each in other.asked) == 3 - noted
 
 
 def test_a_set_that_the_program_gives_holds_no_two_equal_objects(monkeypatch: pytest.MonkeyPatch):

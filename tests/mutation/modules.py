@@ -32,7 +32,10 @@ _ROWS = "daemon/test_replay.py -m 'not kernel'"
 _SEALS = "daemon/test_seals.py -k 'not each_kind and not with_the_rule'"
 _RULE = "cell/test_hermetic.py -k 'not every_interpreter and not lets_pass'"
 _PLAIN = ["cell/test_containers.py", "cell/test_plain.py", "cell/test_arrays.py"]
-_RULES, _OBJECTS = "cell/test_separated_rules.py", "cell/test_separated_objects.py"
+_SHARED_NAMES, _OBJECTS = "cell/test_separated_shared_names.py", "cell/test_separated_objects.py"
+_ANSWERS, _ASKS = "cell/test_separated_exchange.py", "cell/test_separated_candidate_asks.py"
+_SCRIPT_RUNS = "cell/test_separated_script_runs.py"
+_ERRORS, _LOOKING = "cell/test_separated_errors.py", "cell/test_separated_looking.py"
 _PROXIES = [f"cell/test_proxies_{each}.py" for each in ("of_objects", "of_classes", "of_values", "in_steps")]
 TWIN = "mutation/pairs.py"  # cases of separated scripts without a daemon; a few fail without one
 _PAIRS = [
@@ -126,22 +129,22 @@ TESTS = {
     "cruxcell/jobs/calls.py": ["cell/test_calls_job.py", "daemon/test_sharing.py", "daemon/test_together.py", _FORGED],
     "cruxcell/jobs/streams.py": ["cell/test_streams_job.py", "daemon/test_shared_streams.py"],
     "cruxcell/jobs/expressions.py": ["cell/test_expressions_job.py", "daemon/test_sharing.py", _WORKERS],
-    "cruxcell/jobs/separated/alongside.py": [
-        "cell/test_separated_alongside.py", "cell/test_separated_exchange.py", *_PAIRS,
-    ],
+    "cruxcell/jobs/separated/alongside.py": ["cell/test_separated_alongside.py", _ASKS, _ANSWERS, *_PAIRS],
     "cruxcell/jobs/separated/asking.py": [*_PROXIES, _OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/awaiting.py": ["cell/test_separated_awaiting.py", *_PAIRS],
     "cruxcell/jobs/separated/loops.py": ["cell/test_separated_awaiting.py", *_PAIRS],
     "cruxcell/jobs/separated/borrowing.py": ["cell/test_separated_lending.py", *_PAIRS],
     "cruxcell/jobs/separated/candidate.py": ["cell/test_separated_server.py", *_PAIRS],
-    "cruxcell/jobs/separated/classes.py": ["cell/test_separated_classes.py", _RULES, _OBJECTS, *_PAIRS],
+    "cruxcell/jobs/separated/classes.py": ["cell/test_separated_classes.py", _SHARED_NAMES, _OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/decimals.py": ["cell/test_separated_lending.py", *_PAIRS],
     "cruxcell/jobs/separated/deriving.py": ["cell/test_separated_deriving.py", *_PROXIES, *_PAIRS],
     "cruxcell/jobs/separated/doubts.py": ["cell/test_separated_equality.py", *_PAIRS],
-    "cruxcell/jobs/separated/equality.py": ["cell/test_separated_equality.py", *_PROXIES, *_PAIRS],
-    "cruxcell/jobs/separated/exceptions.py": ["cell/test_separated_classes.py", _RULES, _OBJECTS, *_PAIRS],
+    "cruxcell/jobs/separated/equality.py": [
+        "cell/test_separated_equality.py", "cell/test_separated_notes.py", *_PROXIES, *_PAIRS,
+    ],
+    "cruxcell/jobs/separated/exceptions.py": [_ERRORS, "cell/test_separated_classes.py", _OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/shared_names.py": [
-        _RULES, "cell/test_separated_classes.py", "cell/test_separated_libraries.py", _OBJECTS, *_PAIRS,
+        _SHARED_NAMES, "cell/test_separated_classes.py", "cell/test_separated_libraries.py", _OBJECTS, *_PAIRS,
     ],
     "cruxcell/jobs/separated/configurations.py": ["cell/test_separated_texts.py", *_PAIRS],
     "cruxcell/jobs/separated/databases.py": ["cell/test_separated_databases.py", *_PAIRS],
@@ -149,7 +152,7 @@ TESTS = {
     "cruxcell/jobs/separated/memory.py": ["cell/test_separated_memory.py", *_PAIRS],
     "cruxcell/jobs/separated/docstrings.py": ["cell/test_separated_doctests.py", *_PAIRS],
     "cruxcell/jobs/separated/libraries.py": ["cell/test_separated_libraries.py", *_PAIRS],
-    "cruxcell/jobs/separated/looking.py": [_RULES, *_PAIRS],
+    "cruxcell/jobs/separated/looking.py": [_LOOKING, *_PAIRS],
     "cruxcell/jobs/separated/mocks.py": [*_PROXIES, *_PAIRS],
     "cruxcell/jobs/separated/lending.py": ["cell/test_separated_lending.py", *_PAIRS],
     "cruxcell/jobs/separated/patched_places.py": ["cell/test_separated_lending.py", *_PAIRS],
@@ -161,7 +164,9 @@ TESTS = {
     "cruxcell/jobs/separated/link.py": ["cell/test_link.py", *_PAIRS],
     "cruxcell/jobs/separated/numbered.py": [_OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/objects.py": [_OBJECTS, *_PAIRS],
-    "cruxcell/jobs/separated/operations.py": [_RULES, "cell/test_separated_exchange.py", *_PAIRS],
+    "cruxcell/jobs/separated/operations.py": [
+        "cell/test_separated_permissions.py", _ASKS, *_PAIRS,
+    ],
     "cruxcell/jobs/separated/placing.py": [*_PROXIES, _OBJECTS, "cell/test_separated_equality.py", *_PAIRS],
     "cruxcell/jobs/separated/program_names.py": ["cell/test_separated_names.py", *_PAIRS],
     "cruxcell/jobs/separated/proxy_classes.py": [*_PROXIES, _OBJECTS, *_PAIRS],
@@ -173,19 +178,18 @@ TESTS = {
     ],
     "cruxcell/jobs/separated/told.py": ["cell/test_separated_remote.py", *_PROXIES, _OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/runs.py": [*_PROXIES, *_PAIRS],
-    "cruxcell/jobs/separated/signatures.py": [_RULES, *_PAIRS],
+    "cruxcell/jobs/separated/signatures.py": [_LOOKING, *_PAIRS],
     "cruxcell/jobs/separated/script.py": ["cell/test_separated_scripts.py", *_PAIRS],
     "cruxcell/jobs/separated/texts.py": ["cell/test_separated_texts.py", *_PAIRS],
-    "cruxcell/jobs/separated/test.py": ["cell/test_separated_exchange.py", *_PAIRS],
+    "cruxcell/jobs/separated/test.py": [_SCRIPT_RUNS, _ANSWERS, *_PAIRS],
     "cruxcell/jobs/separated/permissions.py": [
-        "cell/test_separated_exchange.py", "cell/test_separated_by_libraries.py", "cell/test_separated_names.py",
-        *_PAIRS,
+        _ASKS, "cell/test_separated_by_libraries.py", _SCRIPT_RUNS, "cell/test_separated_names.py", *_PAIRS,
     ],
     "cruxcell/jobs/separated/script_link.py": [
-        "cell/test_separated_exchange.py", "cell/test_separated_names.py", *_PAIRS,
+        _ANSWERS, _ASKS, _SCRIPT_RUNS, "cell/test_separated_names.py", *_PAIRS,
     ],
     "cruxcell/jobs/separated/submodules.py": ["cell/test_separated_submodules.py", *_PAIRS],
-    "cruxcell/jobs/separated/steady.py": ["cell/test_separated_exchange.py", *_PAIRS],
+    "cruxcell/jobs/separated/steady.py": [_ANSWERS, _ASKS, *_PAIRS],
     "cruxcell/jobs/separated/line.py": ["cell/test_partners.py", *_PAIRS],
     "cruxcell/jobs/separated/one_thread.py": ["cell/test_link.py", *_PAIRS],
     "cruxcell/jobs/separated/partners.py": ["cell/test_partners.py", *_PAIRS],

@@ -1,0 +1,91 @@
+"""The other half of a pair, played: it says what objects hold, and that all are equal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from cruxcell.jobs.separated import equality, remote, runs
+from cruxcell.jobs.separated.doubts import Doubts
+from cruxcell.jobs.separated.equality import Notes
+from cruxcell.jobs.separated.proxy_classes import make_class
+
+
+class Candidate:
+    """The other half: it says what objects hold, and that all are equal."""
+
+    is_test = True
+
+    def __init__(self) -> None:
+        self.named: frozenset[str] = frozenset()
+        self.notes = Notes()
+        self.objects = self.held = self
+        self.here: list[Any] = []
+        self.values: list[Any] = []
+        self.known: tuple[type, ...] = ()
+        self.states: dict[int, Any] = {}
+        self.asked: list[tuple[Any, ...]] = []
+        self.equal = True
+        self.compared_by_identity = False
+        self.doubts = Doubts()
+        self.hashed, self.refused = 0, False
+        self.garbled: Any = None
+        self.gives: Any = None
+        self.becomes: dict[int, Any] = {}
+        self.clears = False
+        self.changed: list[bool] = []
+
+    def present(self, with_values: bool = False) -> list[Any]:
+        return self.here + self.values * with_values
+
+    def means_a_class(self, cls: type) -> bool:
+        return cls in self.known
+
+    def refuse(self, _why: str) -> None:
+        self.refused = True
+
+    def alone_since(self, time: int) -> int:
+        return time
+
+    def note(self, values: tuple[object, ...]) -> Any:
+        self.notes.take(self, 0)
+        return equality.shown_by(values)
+
+    def note_again(self, value: object, shown: Any, began: int) -> None:
+        self.notes.is_complete = False
+        self.changed.append(self.notes.is_another(self, value, shown, began))
+
+    def call(self, _cls: object, arguments: Any, _keywords: object) -> Any:
+        for each in arguments if self.clears else ():
+            each.clear()
+        if self.gives is not None:
+            self.states.update(self.becomes)
+            return self.gives
+        return self.thing(_cls, 100 + len(self.here), {"x": arguments[0] if arguments else None})
+
+    def ask(self, operation: str, *fields: Any) -> Any:
+        self.asked.append((operation, *fields))
+        if operation == "special":
+            return self.equal
+        return [self.states[remote.number_of(each)] for each in fields[1:]] if self.garbled is None else self.garbled
+
+    def thing(self, cls: Any, number: int, state: object) -> Any:
+        made = object.__new__(cls)
+        remote.give_number(made, number)
+        self.states[number] = state
+        self.here.append(made)
+        return made
+
+
+@pytest.fixture(name="other")
+def connected() -> Iterator[Candidate]:
+    before, runs.connection[:] = list(runs.connection), [Candidate()]
+    yield runs.connection[0]
+    runs.connection[:] = before
+
+
+def of_a_class(other: Candidate, offers: str = "__eq__") -> Any:
+    cls = make_class("P", 1 + len(other.known), (), offers.split(), [], None)
+    other.known = (*other.known, cls)
+    return cls

@@ -1,0 +1,106 @@
+"""What is shown of names, classes, functions and sources of the other side."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from typing import Any
+
+import pytest
+from cruxcell.jobs.separated import (
+    looking,
+    signatures,
+)
+
+
+def test_of_a_function_its_parameters_are_shown_and_no_more_of_its_code():
+    def outlined(first, /, *more, second: int = 2, **named):
+        local = [first]
+        local.append(1)
+
+    def plain(first):
+        local = [first]
+        local.append(1)
+
+    shown, *rest = signatures.outline_of(outlined)
+    assert shown == (1, 1, 1, ("first", "second", "more", "named"), 0xC)
+    assert rest == [None, {"second": 2}, {"second": "int"}]
+    assert signatures.outline_of(plain)[0] == (1, 0, 0, ("first",), 0)
+
+    async def given():
+        yield 1
+
+    assert signatures.outline_of(given)[0][-1] == inspect.CO_ASYNC_GENERATOR
+
+
+def test_what_a_class_itself_has_and_what_any_of_the_program_s_has():
+    class Above:
+        def __init__(self) -> None:
+            self.x = 1
+
+    class Below(Above):
+        y = 1
+
+    assert "y" in looking.members_of(Below)
+    assert looking.members_of(Below).keys().isdisjoint(["__dict__", "__weakref__", "__eq__"])
+    assert [looking.members_of(Below, name) for name in ("y", "__init__", "__eq__")] == [True, True, False]
+
+
+def test_of_all_names_those_are_shown_that_a_statement_can_bind():
+    assert looking.shown_names(["f", "a b", "if", "len", "math", "__name__", "1"]) == {"f"}
+
+
+class Link:
+    """The test's end, whose other end says where a source is."""
+
+    said: Any = None
+
+    def ask(self, *_question: object) -> Any:
+        return self.said
+
+    def refuse(self, why: str) -> None:
+        raise TypeError(why)
+
+
+def test_a_source_is_lines_and_the_number_of_the_first(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(inspect, "findsource", inspect.findsource)
+    monkeypatch.setattr(looking, "is_remote", lambda target: target is remote)
+    remote, link = object(), Link()
+    looking.follow_sources(link)
+    for said in (None, (["x"],), (["x"], 0, 1), ("x", 0), (["x"], "0"), [["x"], 0]):
+        link.said = said
+        with pytest.raises(TypeError, match="does not say what the source is"):
+            inspect.findsource(remote)  # type: ignore[arg-type]
+    link.said = (["x = 1\n"], 0)
+    assert inspect.findsource(remote) == (["x = 1\n"], 0)  # type: ignore[arg-type]
+    assert inspect.findsource(Link)[1] > 0
+
+
+def test_hints_are_a_dict_of_names_and_those_of_the_script_are_its_own(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(typing, "get_type_hints", typing.get_type_hints)
+    monkeypatch.setattr(looking, "is_remote", lambda target: target is remote)
+    link = Link()
+
+    def remote(a: int, b: Link) -> None: ...
+
+    looking.follow_hints(link)
+    for said in (None, [("a", int)], {1: int}):
+        link.said = said
+        with pytest.raises(TypeError, match="does not say what the annotations are"):
+            typing.get_type_hints(remote)
+    link.said = {"a": str}
+    assert typing.get_type_hints(remote, include_extras=True) == {"a": str}
+    given = typing.get_type_hints(remote, None, {"Link": float})
+    assert given == {"a": int, "b": float, "return": type(None)}, "with names of the script's it evaluates by itself"
+    assert typing.get_type_hints(Link.ask) == {"_question": object, "return": Any}
+
+
+@pytest.mark.parametrize(
+    ("source", "names", "does"),
+    [
+        ("dir()", {"dir"}, True), ("vars()", {"vars"}, True), ("dir(f)", {"dir"}, False), ("", {"globals"}, True),
+        ("'dir()'", {"f"}, False),
+    ],
+)  # fmt: skip
+def test_which_scripts_look_at_all_names(source: str, names: set[str], does: bool):
+    assert looking.looks_at_all(source, names) is does
