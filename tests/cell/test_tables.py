@@ -339,6 +339,16 @@ def test_what_is_read_has_types_of_tables_and_names_that_are_texts():
     assert not hasattr(made, "freq"), "only times have a frequency"
 
 
+def test_sides_of_other_types_are_not_taken_apart():
+    """Of a class of its own pandas would ask which is less, where the interval is made again."""
+
+    class Number(float):
+        __slots__ = ()
+
+    for sides in ((Number(0), 1.0), (0.0, Number(1))):
+        assert tables.parts_of(pandas.Interval(*sides)) is None
+
+
 def test_numpy_reads_no_type_that_it_would_have_compiled(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(numpy, "dtype", pytest.fail)
     with pytest.raises(ValueError, match="an array of what cannot be"):

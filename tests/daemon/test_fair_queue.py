@@ -476,6 +476,7 @@ def test_nothing_is_lost_or_given_twice(steps):
         (["a"] * 3 + ["b"], 2, {"a"}),
         (["a"] * 3 + ["b"], 4, {"a"}),
         (["a"] * 2 + ["b"], 4, set()),
+        (["a"] * 2 + ["b"] * 3, 2, {"b"}),
         (["a", "b"], 9, set()),
         (list("abcdef"), 9, set("abcdef")),
     ],
