@@ -32,6 +32,7 @@ class Other:
         self.calls: Callable[[], object] | None = None
         self.objects = SimpleNamespace(classes={})
         self.doubts = Doubts()
+        self.pickles = SimpleNamespace(meets_another=lambda: None)
         self.last = 0
 
     def ask(self, operation: str, *fields: object) -> Any:

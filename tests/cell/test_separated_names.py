@@ -113,6 +113,8 @@ def test_a_script_gets_the_names_that_it_uses_and_none_that_a_module_has(f: Any)
         ("doctest", "follow_doctests"),
         ("dictConfig", "follow_configurations"),
         ("yaml", "follow_documents"),
+        ("read_pickle", "follow_pickles"),
+        ("joblib", "follow_joblib"),
     ],
 )
 def test_what_a_script_names_of_the_library_is_followed(word: str, follows: str, monkeypatch: pytest.MonkeyPatch):
@@ -121,10 +123,9 @@ def test_what_a_script_names_of_the_library_is_followed(word: str, follows: str,
     def noted(name: str) -> Callable[[object], None]:
         return lambda _: followed.append(name)
 
-    for name in ("follow_sources", "follow_hints", "follow_doctests"):
-        monkeypatch.setattr(script_link, name, noted(name))
-    for given, follow in configurations.FOLLOWED.items():
-        monkeypatch.setitem(configurations.FOLLOWED, given, noted(follow.__name__))
+    for table in (script_link.FOLLOWED, configurations.FOLLOWED):
+        for given, follow in table.items():
+            monkeypatch.setitem(table, given, noted(getattr(follow, "__name__", "")))
     Half(f=8).gets("f(1)")
     assert followed == []
     Half(f=8).gets(f"x.{word}(f)")

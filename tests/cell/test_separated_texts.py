@@ -22,7 +22,7 @@ from cruxcell.jobs.separated.configurations import (
     follow_expressions,
 )
 from cruxcell.jobs.separated.remote import RemoteObject
-from cruxcell.jobs.separated.texts import Texts, _is_data, _is_harmless, _is_of_data, _Own, _sources
+from cruxcell.jobs.separated.texts import Texts, _is_data, _is_harmless, _Own, _sources, is_of_data
 
 yaml = pytest.importorskip("yaml", reason="PyYAML is part of the dev extra")
 SCRIPT = """
@@ -112,14 +112,14 @@ def test_data_holds_nothing_but_data_and_objects_of_the_program():
 def test_pickles_hold_classes_of_data_that_nobody_can_change(monkeypatch: pytest.MonkeyPatch):
     import datetime
 
-    assert all(_is_of_data("datetime", name) for name in ("date", "datetime", "time", "timedelta", "timezone"))
-    assert _is_of_data("builtins", "range")
-    assert not any(_is_of_data("builtins", name) for name in ("type", "eval", "getattr", "map", "nothing"))
+    assert all(is_of_data("datetime", name) for name in ("date", "datetime", "time", "timedelta", "timezone"))
+    assert is_of_data("builtins", "range")
+    assert not any(is_of_data("builtins", name) for name in ("type", "eval", "getattr", "map", "nothing"))
     others = [("datetime", "tzinfo"), ("datetime", "date.today"), ("fractions", "Fraction"), ("not_imported", "date")]
-    assert not any(_is_of_data(*each) for each in others)
+    assert not any(is_of_data(*each) for each in others)
     for other in (type("date", (datetime.date,), {"__slots__": ()}), print, None):
         monkeypatch.setattr(datetime, "date", other)
-        assert not _is_of_data("datetime", "date")
+        assert not is_of_data("datetime", "date")
 
 
 def test_a_builtin_that_is_another_now_is_none(monkeypatch: pytest.MonkeyPatch):

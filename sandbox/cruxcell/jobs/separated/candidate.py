@@ -17,6 +17,7 @@ from cruxcell.jobs.separated.files import ProgramFiles
 from cruxcell.jobs.separated.link import CALL, Link, connect, copied
 from cruxcell.jobs.separated.listening import Heard
 from cruxcell.jobs.separated.looking import LOOKING, keep
+from cruxcell.jobs.separated.pickles import PickledHere
 from cruxcell.jobs.separated.redirected import Streams
 from cruxcell.jobs.separated.shared_names import told_class
 from cruxcell.namespace import module_namespace, set_recursion_depth
@@ -85,7 +86,8 @@ class _Server:
         files, figures, heard = ProgramFiles(), ProgramFigures(), Heard()
         self.link.more.update(have_files=files.have, made_files=files.made, listen=heard.listen, heard=heard.heard)
         self.link.more.update(have_figures=figures.have, figures=figures.figures)
-        for name, function in LOOKING.items():
+        self.link.pickles = pickles = PickledHere()
+        for name, function in {**LOOKING, "pickle": pickles.pickle, "unpickle": pickles.unpickle}.items():
             self.link.more[name] = self._looking(function)
         self._awaited, self.own_depth = Awaited(), 0  # a depth that the program has not set
         self._borrower = Borrower(namespace, _HARNESS_FRAMES + _FRAMES_OF_PARTNERS)
@@ -122,9 +124,9 @@ class _Server:
         """A step of something that the test awaits."""
         return self.run(self._awaited.step, [target, how, *values], {})
 
-    def copy(self, target, is_deep):
-        # type: (Any, bool) -> Any
-        return self.run(copied, [target, is_deep], {})
+    def copy(self, target, is_deep, number):
+        # type: (Any, bool, int) -> Any
+        return self.run(copied, [target, is_deep, number], {})
 
     def states(self, _target, *values):
         # type: (object, Any) -> list[dict[str, Any]]

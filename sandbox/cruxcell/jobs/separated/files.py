@@ -204,6 +204,7 @@ class PassedFiles:
         # type: (Iterable[str], Iterable[str], str) -> None
         self._folder = Folder(place)
         self._passed = {}  # type: dict[str, bool]  # with whether it was the program that said it first
+        self._made_there = set()  # type: set[str]  # files that are as the program has made them, unless they have changed
         self._said = set()  # type: set[int]
         self._texts = None  # type: Any
         self._working = ""
@@ -302,6 +303,7 @@ class PassedFiles:
                 if looks is not _IS_FOLDER and not folder.has(path) and not self._is_passed(path, False):
                     raise ValueError(SAID)
                 told += folder.told(path)
+                self._made_there.discard(path)
                 if type(told[-2]) is bytes:
                     self._note_words(told[-2][:_MOST_READ])
         return told
@@ -315,6 +317,7 @@ class PassedFiles:
             is_content = content is _IS_GONE or content is _IS_FOLDER or type(content) is bytes
             if _is_path(path) and is_content and type(changed_ns) is int and self._may_take(path, content):
                 self._folder.put(path, content, changed_ns)
+                self._made_there.add(path)
                 if type(content) is bytes:
                     self._say(content[:_MOST_READ])
 
@@ -328,6 +331,12 @@ class PassedFiles:
         above = path.rpartition("/")[0]
         is_new = content is not _IS_GONE and not os.path.lexists(self._folder.place + "/" + path)
         return is_new and (not above or self._is_passed(above) or self._folder.has(above))
+
+    def is_made_there(self, path):
+        # type: (str) -> bool
+        """Is the file as the program has made it?"""
+        below = self._folder.below(path)
+        return below in self._made_there and not self._folder.has_changed(below)
 
     def may_be_opened(self, path, is_moved=False):
         # type: (str, bool) -> bool

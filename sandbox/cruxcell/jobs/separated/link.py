@@ -66,6 +66,7 @@ class Link:
         self.incoming = frames.Incoming(CHANNEL, _MOST_BYTES)
         self.more = {"fields": fields_of}  # type: dict[str, Callable[..., Any]]
         self.before_answer = None  # type: Callable[[], None] | None
+        self.pickles = None  # type: Any  # what becomes of pickles that hold objects of the other half's
         self.has_cancelled = False  # has this end thrown into the other what cancels there, or does it expect that?
         self.named = frozenset()  # type: frozenset[str]  # the names with two underscores that the script has
 
@@ -349,11 +350,25 @@ def _places(data):
     return kind, number, count, body
 
 
-def copied(target, is_deep):
-    # type: (Any, object) -> Any
+def copied(target, is_deep, number):
+    # type: (Any, object, object) -> Any
+    """`number` stands for all that the other half copies at once, 0 for this alone."""
     import copy
 
-    return (copy.deepcopy if is_deep else copy.copy)(target)
+    return copy.deepcopy(target, _memo_of(number)) if is_deep else copy.copy(target)
+
+
+def _memo_of(number):
+    # type: (object) -> dict[int, Any]
+    if type(number) is not int or not number:
+        return {}
+    if number not in _memos and len(_memos) >= _MOST_MEMOS:
+        del _memos[next(iter(_memos))]
+    return _memos.setdefault(number, {})
+
+
+_memos = {}  # type: dict[int, dict[int, Any]]
+_MOST_MEMOS = 16
 
 
 _MOST_BYTES = MAX_MESSAGE + (1 << 20)  # of a frame

@@ -325,5 +325,8 @@ _OF_THIS_SIDE = {name: _of_made(name) for name in OF_THE_TEST if name not in DES
 _OF_THIS_SIDE.update({"__contains__": _contains, "__eq__": _is_same, "__ne__": _is_another})
 _SHAPED = {"__call__": _call, "__iter__": _iter, "__exit__": exit_, "__array__": _array}  # type: dict[str, Any]
 _SHAPED.update(
-    {"__copy__": lambda self: copied_there(self, False), "__deepcopy__": lambda self, _memo: copied_there(self, True)}
+    {
+        "__copy__": lambda self: copied_there(self, False),
+        "__deepcopy__": lambda self, memo: copied_there(self, True, memo),
+    }
 )

@@ -5,6 +5,7 @@ For every class of the other side there is one class here, with the same name an
 """
 
 import sys
+from itertools import count
 
 from cruxcell.jobs.separated.deriving import (
     bases_for,
@@ -210,7 +211,9 @@ class RemoteBase(metaclass=RemoteType):
         caller = sys._getframe(1)
         if caller.f_globals.get("__name__") == "copy":
             is_deep = caller.f_code.co_name == "deepcopy"
-            return lambda: copied_there(self, is_deep), ()
+            memo = caller.f_locals.get("memo")
+            return lambda: copied_there(self, is_deep, memo), ()
+        connection[0].pickles.meets_another()
         return connection[0].refuse(
             "a %s lives in the other process and cannot be pickled here: require IN_PROCESS" % type(self).__name__
         )
@@ -270,10 +273,15 @@ def is_remote(value):
     return type(value) is RemoteType or issubclass(type(value), RemoteObject)
 
 
-def copied_there(value, is_deep):
-    # type: (RemoteBase, bool) -> Any
-    """A copy that the other side makes of its object."""
-    return checked(type(value), connection[0].ask("copy", value, is_deep), "copy of an object")
+def copied_there(value, is_deep, memo=None):
+    # type: (RemoteBase, bool, Any) -> Any
+    """A copy that the other side makes of its object; with one `memo` of `deepcopy` copies refer to each other, too."""
+    number = memo.setdefault(_OF_COPIES, next(_copies)) if type(memo) is dict else 0
+    return checked(type(value), connection[0].ask("copy", value, is_deep, number), "copy of an object")
+
+
+_OF_COPIES = "number of the copies on the other side"
+_copies = count(1)
 
 
 _MADE_HERE = "an object of class %s was made in the test's process, by object.__new__: require IN_PROCESS"

@@ -24,6 +24,7 @@ from cruxcell.jobs.separated.listening import Listener
 from cruxcell.jobs.separated.looking import follow_hints, follow_sources
 from cruxcell.jobs.separated.mocks import Mocks
 from cruxcell.jobs.separated.partners import Partners, may_begin
+from cruxcell.jobs.separated.pickles import Pickles, follow_joblib, follow_pickles
 from cruxcell.jobs.separated.program_names import ProgramNames
 from cruxcell.jobs.separated.redirected import Redirected
 from cruxcell.jobs.separated.remote import now, number_of
@@ -38,9 +39,17 @@ from cruxcell.protocol import frames, messages, records
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import CodeType, FrameType  # noqa: F401 - in type comments
-    from typing import Any  # noqa: F401 - in type comments
+    from typing import Any, Callable  # noqa: F401 - in type comments
 
 _CALLS = frozenset(["call", "special", "drive"])
+# What a script does with a library, by the word with which it says so, that the candidate has a part in.
+FOLLOWED = {
+    "source": follow_sources,
+    "get_type_hints": follow_hints,
+    "doctest": follow_doctests,
+    "pickle": follow_pickles,
+    "joblib": follow_joblib,
+}  # type: dict[str, Callable[[Any], None]]
 _RUNS_TEXT = (
     "code that may be the program's (by eval, exec, pickle, doctest or a library) would run in the test's process, by"
     " line %d of the script: compare values, or require IN_PROCESS"
@@ -68,6 +77,7 @@ class ScriptLink(Link):
         self._steady = Steady(self)
         self.value_of = self._steady.value_of
         self.texts = None  # type: Texts | None
+        self.pickles = Pickles(self)
         self._mocks = Mocks(set())
         self.before_answer = lambda: self.notes.forget_from(self.depth())
         self.more.update(copy=copied, outline=outline_of)
@@ -105,12 +115,9 @@ class ScriptLink(Link):
         texts = constant_texts(script)
         self.named = frozenset([each for each in (*dissect(script).all_names, *texts) if each[:2] == "__"])
         lender = Lender(script, texts, self._namespace)
-        if "source" in source:
-            follow_sources(self)
-        if "get_type_hints" in source:
-            follow_hints(self)
-        if "doctest" in source:
-            follow_doctests(self)
+        for word, follow in FOLLOWED.items():
+            if word in source:
+                follow(self)
         follow_named(self.texts, source)
         root = root_of(entry_point)
         self._names.provide(script, source, root, bound, lender.names | names)
@@ -156,6 +163,7 @@ class ScriptLink(Link):
             value = answered(value, may_stop, self._expects, self.has_cancelled)
         else:
             self._mocks.got(operation, place, value)
+            self.pickles.note(value)
         self._names.rebind()
         self._took(value if kind == b"v" else None)  # a text cannot hold what it raises
         if told is None:

@@ -73,7 +73,8 @@ _CALM = frozenset(
 _CALM_ONES = {name: getattr(builtins, name) for name in _CALM - _ENDS_ITERATIONS}
 _FUNCTIONS = frozenset(["<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"])
 _FLAGS = 0x1FF0000  # of a code: which `from __future__ import` were in force
-_TWIN = "cruxcell.native.pure"  # whose hook is a function of Python's itself
+# What of ours stands between the hook and who runs something: that of the pure twin is a function of Python's itself.
+_BETWEEN = frozenset(["cruxcell.native.pure", "cruxcell.jobs.separated.pickles"])
 _SIMPLE = frozenset(map(id, (str, bytes, int, float, bool, complex, type(None), range, bytearray)))
 _HOLDING = (list, tuple, dict, set, frozenset)
 # Those of the harness, by which it reports and hears of the candidate.
@@ -135,7 +136,7 @@ class Texts:
     def is_about_to_name(self, module, name):
         # type: (str, str) -> None
         """As `is_about_to_run`: what the text says is to find something by its name, as a pickle does."""
-        if not _is_of_data(module, name):
+        if not is_of_data(module, name):
             self.is_about_to_run()
 
     def take(self, values):
@@ -151,7 +152,7 @@ class Texts:
                 self.before_import[arguments[0]]()
             return
         caller = _frame(1)  # type: Any
-        while _name_of(caller) == _TWIN:
+        while _name_of(caller) in _BETWEEN:
             caller = caller.f_back
         if event in _OF_FILES:
             if serves_the_candidate(caller):
@@ -159,7 +160,7 @@ class Texts:
             return
         if not self._may_be_foreign() or (event == "object.__setattr__" and arguments[1] != "__code__"):
             return
-        if event == "pickle.find_class" and _is_of_data(*arguments):
+        if event == "pickle.find_class" and is_of_data(*arguments):
             return
         code = arguments[_CODE_AT[event]] if event in _CODE_AT else None
         if _is_of_a_module(caller, self._folders) or self._own.has(code) or self._is_built(code, caller):
@@ -244,7 +245,7 @@ def serves_the_candidate(frame):
     return False
 
 
-def _is_of_data(module, name):
+def is_of_data(module, name):
     # type: (str, str) -> bool
     """A class of data, which no Python code defines and nobody has put another in the place of?"""
     kind = vars(sys.modules[module]).get(name) if module in sys.modules else None

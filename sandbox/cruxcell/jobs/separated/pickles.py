@@ -1,0 +1,214 @@
+"""Pickles of one half of a script that the other half loads: the half that has the classes does it.
+
+What the candidate has pickled, as bytes that it gives or as a file, the candidate unpickles again; the script gets what
+comes of that as it gets what a function of the program returns. An object of the program's is pickled where it is. The
+script gets a pickle of a text that stands for that one, and for no other: the candidate could say that two are equal.
+"""
+
+import os
+import sys
+from _thread import get_ident as _get_ident
+from io import BufferedReader, BytesIO
+
+from cruxcell.jobs.separated.texts import is_of_data
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any  # noqa: F401 - in type comments
+
+_MOST_GIVEN = 256  # bytes of the candidate's, and files, that are known for such
+_NO_PICKLE = "the candidate does not say what the pickle holds"
+_HOLDS_OURS = "a pickle is made of objects of the program and of the script: require IN_PROCESS"
+
+
+class _NotData(Exception):
+    """The pickle names other classes than those of data."""
+
+
+class HoldsAnother(BaseException):
+    """What is about to be pickled holds an object of the other half's."""
+
+
+class Pickling:
+    """Of either half: the threads that pickle, and are to be told where something cannot be."""
+
+    def __init__(self):
+        # type: () -> None
+        self._threads = set()  # type: set[int]
+
+    def dumps(self, dumps, value, *how, **named):
+        # type: (Any, Any, Any, Any) -> Any
+        """The pickle; None if it would hold an object of the other half's."""
+        thread = _get_ident()
+        if thread in self._threads:
+            return dumps(value, *how, **named)
+        self._threads.add(thread)
+        try:
+            return dumps(value, *how, **named)
+        except HoldsAnother:
+            return None
+        finally:
+            self._threads.discard(thread)
+
+    def meets_another(self):
+        # type: () -> None
+        """A pickle, of this process, is about to hold an object of the other half's."""
+        if _get_ident() in self._threads:
+            raise HoldsAnother
+
+
+class Pickles:
+    """Of the test's half. A script that does not name `pickle` follows none. `link` asks the candidate."""
+
+    def __init__(self, link):
+        # type: (Any) -> None
+        self._link, self._pickling = link, Pickling()
+        self._given = []  # type: list[bytes]  # by the candidate, the very objects: what equals them may be the script's
+        self._held = {}  # type: dict[str, int]  # the text that stands for a pickle of the candidate's -> its number there
+        self._are_followed = False
+        self.meets_another = self._pickling.meets_another
+
+    def note(self, value):
+        # type: (Any) -> None
+        """The candidate has given this."""
+        if self._are_followed:
+            parts = value.values() if type(value) is dict else value if type(value) in (list, tuple) else [value]
+            self._given += [each for each in parts if type(each) is bytes][:_MOST_GIVEN]
+            del self._given[:-_MOST_GIVEN]
+
+    def follow(self):
+        # type: () -> None
+        """In the test's process, as long as it lives: `pickle` asks the candidate for what is the candidate's."""
+        __import__("pickle")
+        pickle = sys.modules["pickle"]  # type: Any
+        self._are_followed = True
+        dumps_here, loads_here, load_here = pickle.dumps, pickle.loads, pickle.load
+
+        class Data(pickle.Unpickler):  # type: ignore[misc]
+            def find_class(self, module, name):
+                # type: (str, str) -> Any
+                if not is_of_data(module, name):
+                    raise _NotData
+                return super().find_class(module, name)
+
+        def dumps(obj, protocol=None, **how):
+            # type: (Any, Any, Any) -> Any
+            found = self._pickling.dumps(dumps_here, obj, protocol, **how)
+            return dumps_here(self._held_there(obj, protocol), protocol) if found is None else found
+
+        def dump(obj, file, protocol=None, **how):
+            # type: (Any, Any, Any, Any) -> None
+            file.write(dumps(obj, protocol, **how))
+
+        def loads(data, /, **how):
+            # type: (Any, Any) -> Any
+            is_given = any(each is data for each in self._given)
+            if not is_given and not (self._held and type(data) is bytes):
+                return loads_here(data, **how)
+            return self._loaded(Data, BytesIO(data), is_given, how, lambda: loads_here(data, **how))
+
+        def load(file, **how):
+            # type: (Any, Any) -> Any
+            is_given = self._is_given(file)
+            if not is_given and not (self._held and hasattr(file, "seek")):
+                return load_here(file, **how)
+            return self._loaded(Data, file, is_given, how, lambda: load_here(file, **how))
+
+        pickle.dumps, pickle.dump, pickle.loads, pickle.load = dumps, dump, loads, load
+
+    def follow_joblib(self):
+        # type: () -> None
+        """As `follow`, of what has pickles in files of its own."""
+        try:
+            __import__("joblib")
+        except ImportError:  # which the script hears as well
+            return
+        joblib = sys.modules["joblib"]  # type: Any
+        load_here = joblib.load
+
+        def load(filename, *more, **how):
+            # type: (Any, Any, Any) -> Any
+            path, files = (
+                os.fspath(filename) if hasattr(filename, "__fspath__") else filename,
+                self._link.alongside.files,
+            )
+            if type(path) is not str or files is None or not files.is_made_there(path):
+                return load_here(filename, *more, **how)
+            with open(path, "rb") as file:
+                return self._asked(file.read(), {}, "joblib")[0]
+
+        joblib.load = load
+
+    def _held_there(self, value, protocol):
+        # type: (Any, Any) -> str
+        number = self._link.ask("pickle", None, value, protocol)
+        if type(number) is not int:
+            self._link.refuse(_HOLDS_OURS if number is None else _NO_PICKLE)
+        text = "a pickle of the program's, %s" % os.urandom(16).hex()
+        self._held[text] = number
+        return text
+
+    def _loaded(self, unpickler, file, is_given, how, load_here):
+        # type: (Any, Any, bool, dict[str, Any], Any) -> Any
+        """`load_here` does it in this process, or ends the script."""
+        begin = file.tell()
+        try:
+            found = unpickler(file, **how).load()
+        except _NotData:
+            file.seek(begin)
+            return self._loaded_there(file, begin, how) if is_given else load_here()
+        number = self._held.get(found) if type(found) is str else None
+        return found if number is None else self._asked(number, how)[0]
+
+    def _loaded_there(self, file, begin, how):
+        # type: (Any, int, dict[str, Any]) -> Any
+        found, size = self._asked(file.read(), how)
+        file.seek(begin + size)
+        return found
+
+    def _asked(self, which, how, library="pickle"):
+        # type: (Any, dict[str, Any], str) -> tuple[Any, int]
+        found = self._link.ask("unpickle", None, which, how, library)  # type: Any
+        if type(found) is not tuple or len(found) != 2 or type(found[1]) is not int or not 0 <= found[1] < 1 << 62:
+            self._link.refuse(_NO_PICKLE)
+        return found[0], found[1]
+
+    def _is_given(self, file):
+        # type: (Any) -> bool
+        """Does it read a file as the candidate has made it?"""
+        is_file = type(file) is BufferedReader or type(file) is getattr(sys.modules.get("gzip"), "GzipFile", None)
+        name, files = getattr(file, "name", None), self._link.alongside.files
+        return is_file and type(name) is str and files is not None and files.is_made_there(name)
+
+
+def follow_pickles(link):
+    # type: (Any) -> None
+    link.pickles.follow()
+
+
+def follow_joblib(link):
+    # type: (Any) -> None
+    link.pickles.follow_joblib()
+
+
+class PickledHere:
+    """Of the candidate's half: what it has pickled for the script."""
+
+    def __init__(self):
+        # type: () -> None
+        self._pickling = Pickling()
+        self._pickles = []  # type: list[bytes]
+        self.meets_another = self._pickling.meets_another
+
+    def pickle(self, _target, value, protocol):
+        # type: (object, Any, Any) -> int | None
+        """The number of the pickle; None if it would hold an object of the script's."""
+        found = self._pickling.dumps(__import__("pickle").dumps, value, protocol)
+        self._pickles.append(found)
+        return None if found is None else len(self._pickles) - 1
+
+    def unpickle(self, _target, which, how, library):
+        # type: (object, Any, dict[str, Any], str) -> tuple[Any, int]
+        """(What a pickle, or the one of a number, holds; where it ends.)"""
+        file = BytesIO(self._pickles[which] if type(which) is int else which)
+        return __import__(library).load(file, **how), file.tell()
