@@ -136,7 +136,7 @@ def test_bytes_and_folders_of_files():
 
 def test_files_need_a_folder():
     none = Around(Setting(), Folder(0, "it has none"))
-    assert fault(run(files={"a": b""}), around=none) == (
+    assert fault(run(files={"a": b"", "b": b""}), around=none) == (
         "run.files names 'a'; files need a scratch folder, and it has none"
     )
     assert fault(run(), around=none) == ""

@@ -256,6 +256,19 @@ async def test_a_tenant_without_a_worker_finds_a_zygote_for_it():
     assert daemon.running()[2] == [theirs]
 
 
+async def test_who_asks_for_a_zygote_pays_for_it_and_for_nothing_that_the_daemon_starts(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    daemon, paid = Daemon(), list[tuple[str, float]]()
+    monkeypatch.setattr(daemon.fleet, "_charge", lambda *charged: paid.append(charged))
+    monkeypatch.setattr(fleets.launch, "cpu_ns", lambda _pid: 10**9)
+    monkeypatch.setattr(fleets.Template, "take_cost_ns", lambda _self: 10**9)
+    await daemon.open()
+    assert paid == []
+    await daemon.fleet.start(OTHER, "t")
+    assert paid == [("t", 2.0)]
+
+
 async def test_where_all_of_a_kind_are_slow_another_starts_after_a_moment(monkeypatch: pytest.MonkeyPatch):
     clock, calls = SimpleNamespace(now=0, monotonic_ns=lambda: clock.now), []
     monkeypatch.setattr(fleets, "time", clock)
