@@ -211,7 +211,9 @@ TESTS = {
     "cruxcell/values/views.py": ["cell/test_views.py", *_PAIRS],
     "cruxcell/values/canonical.py": ["cell/test_values.py", "fuzz/test_fuzz_values.py"],
     "cruxcell/values/equals.py": ["cell/test_values.py", "fuzz/test_fuzz_values.py"],
-    "cruxcell/values/containers.py": [*_PLAIN, "fuzz/test_fuzz_bytes.py", "cell/test_room.py", *_PAIRS],
+    "cruxcell/values/containers.py": [
+        *_PLAIN, "cell/test_views.py", "fuzz/test_fuzz_bytes.py", "cell/test_room.py", *_PAIRS,
+    ],
     "cruxcell/values/made_tables.py": ["cell/test_tables.py", "cell/test_tables_of_all_kinds.py"],
     "cruxcell/values/reader.py": [*_PLAIN, "fuzz/test_fuzz_bytes.py", *_PAIRS],
     "cruxcell/values/sparse.py": ["cell/test_sparse.py"],
