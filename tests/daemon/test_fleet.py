@@ -156,7 +156,7 @@ async def test_a_timeout_of_a_worker_that_waited_for_a_late_event_loop_is_run_ag
 
 
 async def test_late_is_what_comes_later_than_it_was_due(monkeypatch: pytest.MonkeyPatch):
-    clock = SimpleNamespace(now=0, monotonic_ns=lambda: clock.now)
+    clock = SimpleNamespace(now=1, monotonic_ns=lambda: clock.now)
     monkeypatch.setattr(starvation, "time", clock)
     late = starvation.Lateness()
     found = []
@@ -190,6 +190,15 @@ def test_only_such_an_end_of_a_worker_is_unsure():
     for killed in range(messages.KILLED_PARTNER + 1):
         result = Result(facts=Exit(9, killed=killed))
         assert starvation.is_unsure(result) is (killed == messages.KILLED_UNSURE)
+        late = replace(result, late_ns=1)
+        assert starvation.is_unsure(late) is (killed in (messages.KILLED_UNSURE, messages.KILLED_WALL))
+
+
+def test_a_crowded_host_is_no_excuse_for_a_wall_timeout_that_is_known(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(os, "getloadavg", lambda: (9.0, 0.0, 0.0))
+    ends = [replace(each, late_ns=1) for each in (LATE, replace(LATE, facts=UNSURE.facts))]
+    decided = [each.facts.killed for each in starvation.decided(ends, 2)]
+    assert decided == [messages.KILLED_WALL, messages.KILLED_STARVED]
 
 
 @pytest.mark.parametrize(
