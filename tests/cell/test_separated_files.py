@@ -301,12 +301,13 @@ def test_a_folder_shows_files_and_folders_alone(tmp_path: Path):
     assert [folder.content(name) for name in ("a", "link", "pipe", "none")] == [b"1", False, False, False]
 
 
-def test_a_file_that_cannot_be_opened_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    def refuse(*_: object) -> int:
+@pytest.mark.parametrize("call", ["open", "read"])
+def test_a_file_that_cannot_be_read_is_not_there(call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def refuse(*_: object) -> None:
         raise PermissionError
 
     (tmp_path / "a").write_text("1")
-    monkeypatch.setattr(os, "open", refuse)
+    monkeypatch.setattr(os, call, refuse)
     assert Folder(str(tmp_path)).content("a") is False
 
 
