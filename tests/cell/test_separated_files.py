@@ -12,6 +12,8 @@ import pytest
 from cruxcell.jobs.separated import files
 from cruxcell.jobs.separated.files import Folder, PassedFiles, ProgramFiles
 
+ABOUT = (0, 0o600)  # a file: its time and permissions
+
 
 class Halves:
     """Two folders with the files of both halves; `ask` is a question with these arguments, which does `run`."""
@@ -195,25 +197,25 @@ def test_the_working_folder_follows_and_is_passed(halves: Halves, monkeypatch: p
 @pytest.mark.parametrize(
     "told",
     [
-        ["expected", b"7", 0],
-        ["expected", False, 0],
-        ["expected", None, 0],
-        ["golden/new", b"7", 0],
-        ["golden", False, 0],
-        ["golden/../expected", b"7", 0],
-        ["./expected", b"7", 0],
-        ["/expected", b"7", 0],
-        ["", b"7", 0],
-        ["link/new", b"7", 0],
-        ["link", b"7", 0],
-        ["a\0", b"7", 0],
-        [".pdbrc", b"7", 0],
-        [".config", None, 0, ".config/rc", b"7", 0],
-        ["a", "text", 0],
-        ["a", 7, 0],
-        ["a", b"7", "now"],
+        ["expected", b"7", ABOUT],
+        ["expected", False, ABOUT],
+        ["expected", None, ABOUT],
+        ["golden/new", b"7", ABOUT],
+        ["golden", False, ABOUT],
+        ["golden/../expected", b"7", ABOUT],
+        ["./expected", b"7", ABOUT],
+        ["/expected", b"7", ABOUT],
+        ["", b"7", ABOUT],
+        ["link/new", b"7", ABOUT],
+        ["link", b"7", ABOUT],
+        ["a\0", b"7", ABOUT],
+        [".pdbrc", b"7", ABOUT],
+        [".config", None, ABOUT, ".config/rc", b"7", ABOUT],
+        ["a", "text", ABOUT],
+        ["a", 7, ABOUT],
+        *[["a", b"7", about] for about in ("now", 5, (5,), (5, "7"), (5, 7, 7), [5, 7], (True, 7))],
         ["a", b"7"],
-        [5, b"7", 0],
+        [5, b"7", ABOUT],
         "a",
         None,
         {"a": b"7"},
@@ -236,7 +238,7 @@ def test_what_the_script_makes_anew_is_its_own(halves: Halves):
 
 
 def test_a_time_that_cannot_be_is_left(halves: Halves):
-    halves.passed.take(["a", b"7", 1 << 80])
+    halves.passed.take(["a", b"7", (1 << 80, 0o600)])
     assert (halves.test / "a").read_text() == "7"
 
 
@@ -266,7 +268,7 @@ def test_so_many_paths_are_remembered(halves: Halves):
 
 def test_a_name_that_no_file_can_have_is_left_out(halves: Halves):
     halves.passed.note([str(halves.test)])
-    halves.passed.take(["a\ud800", b"1", 1, "a\ud800/b", b"1", 1, "c", b"2", 1])
+    halves.passed.take(["a\ud800", b"1", ABOUT, "a\ud800/b", b"1", ABOUT, "c", b"2", ABOUT])
     assert content(halves.test) == {"c": "2"}
 
 
@@ -320,7 +322,7 @@ def test_nothing_is_put_below_a_link(tmp_path: Path):
     for name in ("other", "mine"):
         (tmp_path / name).mkdir()
     (tmp_path / "mine" / "link").symlink_to("../other")
-    Folder(str(tmp_path / "mine")).put("link/a", b"1", 0)
+    Folder(str(tmp_path / "mine")).put("link/a", b"1", ABOUT)
     assert content(tmp_path / "other") == {}
 
 
@@ -361,12 +363,12 @@ def test_a_file_of_long_ago_is_as_it_was(tmp_path: Path):
     folder.told("a")
     assert not folder.has_changed("a")
     os.link(place, tmp_path / "b")
-    folder.put("a", b"2", 10**9)
+    folder.put("a", b"2", (10**9, 0o600))
     assert (place.read_text(), (tmp_path / "b").read_text(), folder.has_changed("a")) == ("2", "2", False)
 
 
 def test_a_folder_has_the_time_of_its_half(tmp_path: Path):
-    Folder(str(tmp_path)).put("d", None, 0)
+    Folder(str(tmp_path)).put("d", None, ABOUT)
     assert (tmp_path / "d").stat().st_mtime > 10**9
 
 
@@ -376,12 +378,12 @@ def test_what_was_passed_the_program_changes_though_the_script_has_meanwhile(hal
     (halves.test / "a").write_text("22")
     (halves.test / "d").mkdir()
     halves.passed.note(["d"])
-    halves.passed.take(["a", b"333", 0, "d/x", b"1", 0])
+    halves.passed.take(["a", b"333", ABOUT, "d/x", b"1", ABOUT])
     assert content(halves.test) == {"a": "333", "d": None, "d/x": "1"}
     (halves.test / "e").mkdir()
     halves.passed.hear(message(b"e"))
     halves.passed.note(["e"])
-    halves.passed.take(["e/x", b"1", 0])
+    halves.passed.take(["e/x", b"1", ABOUT])
     assert content(halves.test / "e") == {"x": "1"}
 
 
@@ -458,6 +460,98 @@ def test_what_the_program_made_and_said_the_script_changes_and_passes(halves: Ha
     assert content(halves.program) == {"out": "22"}
 
 
+def test_the_working_folder_of_the_program_is_the_script_s(halves: Halves, monkeypatch: pytest.MonkeyPatch):
+    for name in ("d", "golden"):
+        (halves.test / name).mkdir()
+    (halves.test / "link").symlink_to("d")
+    halves.passed.note(["d"])
+    halves.passed.given()
+
+    def entered(name: str) -> str:
+        halves.passed.take([*["new", None, ABOUT] * (name == "new"), "", name, ABOUT])
+        return os.path.relpath(os.getcwd(), halves.test)
+
+    assert [entered(name) for name in ("d", "new", "")] == ["d", "new", "."]
+    assert halves.passed.given() == [], "to enter is not to pass"
+    halves.passed.hear(message(b"golden"))
+    halves.passed.note(["golden"])
+    for name in ("golden", "link", "none", "..", "d/..", "/", "d/none", "new/../golden"):
+        assert entered(name) == "."
+    monkeypatch.setattr(os, "chdir", os.unlink)  # as where a folder lets nobody in
+    assert entered("d") == "."
+
+
+def test_a_name_where_the_program_has_led_the_script_shows_no_file(halves: Halves, monkeypatch: pytest.MonkeyPatch):
+    (halves.test / "d").mkdir()
+    for name in ("a", "d/a"):
+        (halves.test / name).write_text("42")
+    monkeypatch.chdir("d")
+    halves.ask()
+    halves.passed.take(["", "", ABOUT])
+    assert os.getcwd() == str(halves.test)
+    monkeypatch.chdir("d")  # by itself
+    halves.ask("a")
+    assert content(halves.program) == {"d": None, "d/a": "42"}
+    halves.passed.take(["", "", ABOUT])
+    with pytest.raises(ValueError, match="has from the program"):
+        halves.ask("a")
+
+
+def test_a_working_folder_is_told_once(halves: Halves, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(halves.program)
+    made = ProgramFiles(str(halves.program))
+    assert made.made(None) == []
+    (halves.program / "d").mkdir()
+    monkeypatch.chdir(halves.program / "d")
+    assert made.made(None) == ["d", None, (0, 0), "", "d", (0, 0)]
+    assert made.made(None) == []
+    monkeypatch.chdir("/")
+    assert made.made(None) == [], "it is none of the program's"
+    made.have(None, "")
+    assert (os.getcwd(), made.made(None)) == (str(halves.program), [])
+    made.have(None, "none")
+    assert (os.getcwd(), made.made(None)) == (str(halves.program), [])
+    monkeypatch.chdir("d")
+    assert made.made(None) == ["", "d", (0, 0)]
+
+
+def mode_of(path: Path) -> int:
+    return path.stat().st_mode & 0o7777
+
+
+def test_permissions_of_files_are_the_same_in_both_halves(halves: Halves):
+    (halves.test / "a").write_text("1")
+    (halves.test / "a").chmod(0o640)
+    halves.ask("a", run=lambda: halves.do(("b", "1")))
+    assert mode_of(halves.program / "a") == 0o640
+    for mode in (0o755, 0o444):
+        for name in ("a", "b"):
+            (halves.program / name).chmod(mode)
+        halves.ask()
+        assert [mode_of(halves.test / name) for name in ("a", "b")] == [mode, mode]
+    assert halves.made.made(None) == []
+    (halves.test / "a").chmod(0o600)
+    halves.ask("a")
+    assert mode_of(halves.program / "a") == 0o600
+
+
+def test_a_file_that_nobody_may_write_to_is_another_when_it_is_made_anew(halves: Halves):
+    (halves.test / "a").write_text("1")
+    (halves.test / "a").chmod(0o400)
+    os.link(halves.test / "a", halves.test / "kept")
+
+    def run() -> None:
+        halves.do(("a", False), ("a", "22"))
+
+    halves.ask("a", run=run)
+    assert [(halves.test / name).read_text() for name in ("a", "kept")] == ["22", "1"]
+
+
+def test_no_file_runs_as_whose_it_is(halves: Halves):
+    halves.passed.take(["a", b"7", (0, 0o7755)])
+    assert mode_of(halves.test / "a") == 0o755
+
+
 def test_what_is_told_is_not_told_again(halves: Halves):
     (halves.test / "a").write_text("1")
     halves.passed.note(["a"])
@@ -471,7 +565,7 @@ def test_what_is_told_is_not_told_again(halves: Halves):
 def test_what_is_no_content_is_not_taken(halves: Halves):
     (halves.test / "a").write_text("1")
     halves.ask("a")
-    halves.passed.take(["a", [], 0])
+    halves.passed.take(["a", [], ABOUT])
     assert content(halves.test) == {"a": "1"}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 import typing
 from typing import Any
 
@@ -74,6 +75,20 @@ def test_a_source_is_lines_and_the_number_of_the_first(monkeypatch: pytest.Monke
     link.said = (["x = 1\n"], 0)
     assert inspect.findsource(remote) == (["x = 1\n"], 0)  # type: ignore[arg-type]
     assert inspect.findsource(Link)[1] > 0
+
+
+def test_the_size_of_an_object_is_asked(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys, "getsizeof", sys.getsizeof)
+    monkeypatch.setattr(looking, "is_remote", lambda target: target is remote)
+    remote, link, size = object(), Link(), sys.getsizeof([1, 2])
+    looking.follow_sizes(link)
+    for said in (None, "1", 1.0, True):
+        link.said = said
+        with pytest.raises(TypeError, match="does not say what size"):
+            sys.getsizeof(remote)
+    link.said = 7
+    assert [sys.getsizeof(remote), sys.getsizeof(remote, 9), sys.getsizeof([1, 2])] == [7, 7, size]
+    assert looking.size_of([1, 2]) == size
 
 
 def test_hints_are_a_dict_of_names_and_those_of_the_script_are_its_own(monkeypatch: pytest.MonkeyPatch):

@@ -114,26 +114,38 @@ def test_a_file_that_the_candidate_has_made_it_loads(pickles: Pickles, tmp_path:
 
 def test_an_object_of_the_candidate_s_is_pickled_there(pickles: Pickles, tmp_path: Path):
     value = [Proxy(), 1]
-    pickles._link.answer = 3
+    pickles._link.answer = 3, DATA
     data, other = pickle.dumps(value, 2), pickle.dumps(value, 2)
     assert data != other
-    assert data[:2] == b"\x80\x02"
+    assert [data[:-16], len(data)] == [DATA, len(DATA) + 16], "the script finds in it what is there"
     assert pickles._link.asked == [("pickle", None, value, 2)] * 2
     pickles._link.answer = ("loaded", 4)
-    assert pickle.loads(data) == "loaded"
+    assert pickle.loads(data) == pickle.loads(data + b"more") == "loaded"
     assert pickles._link.asked[-1] == ("unpickle", None, 3, {}, "pickle")
-    assert pickle.loads(bytearray(data)) != "loaded"
-    assert pickle.loads(DATA) == Fraction(1, 2)
-    pickles._link.answer = 4
+    for another in (bytearray(data), DATA, data[:-1], b"a" + data[1:-16] + other[-15:]):
+        try:
+            found = pickle.loads(another)
+        except pickle.UnpicklingError:
+            found = None
+        assert found in (Fraction(1, 2), None)
+
+
+def test_objects_of_the_candidate_s_are_pickled_to_a_file(pickles: Pickles, tmp_path: Path):
     with open(tmp_path / "a", "wb") as file:
-        pickle.dump(value, file)
+        for number, data in ((4, DATA), (5, DATA), (6, DATA + b"longer")):
+            pickles._link.answer = number, data
+            pickle.dump(Proxy(), file)
+            pickle.dump(number, file)
     pickles._link.answer = ("again", 4)
     with open(tmp_path / "a", "rb") as file:
-        assert pickle.load(file) == "again"
-    assert pickles._link.asked[-1][2] == 4
+        assert [pickle.load(file) for _ in range(6)] == ["again", 4, "again", 5, "again", 6]
+    assert [asked[2] for asked in pickles._link.asked[-3:]] == [4, 5, 6]
 
 
-@pytest.mark.parametrize(("answer", "why"), [(None, "of the program and of the script"), ("8", "does not say")])
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [(None, "of the program and of the script"), *[(each, "does not say") for each in ("8", 8, (8, "1"), (8, b"", 1))]],
+)
 def test_what_holds_objects_of_both_is_not_pickled(pickles: Pickles, answer: object, why: str):
     pickles._link.answer = answer
     with pytest.raises(Refused, match=why):
@@ -152,7 +164,7 @@ def test_an_object_of_the_script_s_whose_pickle_holds_another_is_of_both(pickles
         def __reduce__(self) -> Any:
             return bytes, (pickle.dumps(Proxy()),)
 
-    value, pickles._link.answer = Outer(), 1
+    value, pickles._link.answer = Outer(), (1, b"")
     pickle.dumps(value)
     assert pickles._link.asked == [("pickle", None, value, None)]
 
@@ -178,7 +190,8 @@ def test_files_of_joblib(pickles: Pickles, monkeypatch: pytest.MonkeyPatch, tmp_
 def test_what_the_candidate_pickles_for_the_script():
     here = PickledHere()
     first, second = [Fraction(1, 2)], [8]
-    assert [here.pickle(None, first, None), here.pickle(None, second, 0)] == [0, 1]
+    found = [here.pickle(None, first, None), here.pickle(None, second, 0)]
+    assert found == [(0, pickle.dumps(first)), (1, pickle.dumps(second, 0))]
     first.append(Fraction(1))
     assert here.unpickle(None, 0, {}, "pickle")[0] == [Fraction(1, 2)]
     assert here.unpickle(None, 1, {"encoding": "ASCII"}, "pickle") == ([8], len(pickle.dumps(second, 0)))
@@ -189,6 +202,6 @@ def test_the_candidate_pickles_nothing_of_the_script_s(monkeypatch: pytest.Monke
     here = PickledHere()
     monkeypatch.setattr(Proxy, "meets", staticmethod(here.meets_another))
     assert here.pickle(None, [Proxy()], None) is None
-    assert here.pickle(None, 5, None) == 1
+    assert here.pickle(None, 5, None) == (1, pickle.dumps(5))
     with pytest.raises(Refused):
         pickle.dumps(Proxy())

@@ -64,17 +64,18 @@ LIAR, *_PARTS = Path(__file__).with_name("lying_tables.txt").read_text().split("
 LIES = {name: LIAR + program for name, _, program in (part.partition("\n") for part in _PARTS)}
 # All questions were answered as WANTED says; what says that it equals a number is FAILED for that alone, in the end.
 AS_WANTED = ("PASSED", "FAILED the script took a ")
-# Questions whose answer is yes for plain CPython, too: an object answers for itself what a method of its own is asked;
-# what is missing is neither equal nor unequal; and two numbers that are swapped have one sum and one set.
+# What would answer for itself whether it equals a table, and is not asked.
+OBJECTS = {"an object", "an object with an array", "a subclass", "a class that says it is another", "an index"}
+# Questions whose answer is yes for plain CPython, too: what is missing is neither equal nor unequal; and two numbers
+# that are swapped have one sum and one set.
 ALSO_SO = {
-    **{name: [0] for name in ("an object", "an object with an array", "a subclass", "a class that says it is another")},
     "missing of pandas": [2, 3, 10],
     "swapped": [8, 9, 14],
 }
 
 
-def script(wanted: list[int]) -> str:
-    questions = "".join(f"    lambda result, expected: {question},\n" for question in QUESTIONS)
+def script(wanted: list[int], asked: list[str] = QUESTIONS) -> str:
+    questions = "".join(f"    lambda result, expected: {question},\n" for question in asked)
     return f"WANTED = {wanted}\nQUESTIONS = [\n{questions}]\n{ASKED}"
 
 
@@ -100,10 +101,17 @@ def test_a_program_that_computes_the_table_passes(client: Client):
 
 
 def test_no_question_is_answered_well_by_a_table_that_is_not_what_it_seems(client: Client):
-    found = judged(client, {name: (lie, script(ALSO_SO.get(name, []))) for name, lie in LIES.items()})
+    asked = {name: QUESTIONS[name in OBJECTS :] for name in LIES}
+    found = judged(client, {name: (lie, script(ALSO_SO.get(name, []), asked[name])) for name, lie in LIES.items()})
     answered = {name: text for name, text in found.items() if "is for the candidate to say" not in text}
     assert {name: text for name, text in answered.items() if not text.startswith(AS_WANTED)} == {}
     assert set(found) - set(answered) == {"items", "names", "ints of their own", "categories"}
+
+
+def test_no_object_is_told_which_table_is_expected(client: Client):
+    found = judged(client, {name: (LIES[name], script([0])) for name in OBJECTS})
+    why = "FAILED equals with a DataFrame is for the candidate to say"
+    assert {name: text for name, text in found.items() if not text.startswith(why)} == {}
 
 
 def test_a_table_without_end_fails(client: Client):

@@ -1,5 +1,6 @@
 """Transfer of value types of the standard library; `arrays` has those of numpy, `tables` and `made_tables`
-those of pandas, `sparse` scipy's matrices, `calendars` those of pytz and dateutil, `generics` types with arguments.
+those of pandas, `sparse` scipy's matrices, `formulas` sympy's expressions, `calendars` those of pytz and dateutil,
+`generics` types with arguments.
 
 Each is written as a letter and the plain data it is made of, and made again by its own constructor from exactly that.
 A type is only looked for in modules that are loaded: nothing is imported to write a value.
@@ -7,7 +8,7 @@ A type is only looked for in modules that are loaded: nothing is imported to wri
 
 import sys
 
-from cruxcell.values import arrays, calendars, generics, made_tables, owned, sparse, tables, views
+from cruxcell.values import arrays, calendars, formulas, generics, made_tables, owned, sparse, tables, views
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def write(writer, value, depth):
     # type: (Any, Any, int) -> bool
     """Write `value` if it is of one of these types; False if not."""
     kind = type(value)
-    module = kind.__module__
+    module = kind.__module__ or "sympy"  # whose functions that have but a name are of no module
     found, is_written = None, False  # type: Any, bool
     if module == "builtins":
         found = (b"s", (value.start, value.stop, value.step)) if kind is slice else owned.parts_of(writer, value)
@@ -35,6 +36,8 @@ def write(writer, value, depth):
         found = None if is_written else tables.parts_of(value)
     elif module.partition(".")[0] == "scipy":
         is_written = sparse.write(writer, value, depth)
+    elif module.partition(".")[0] == "sympy":
+        found = formulas.parts_of(value)
     elif module.partition(".")[0] in calendars.LIBRARIES:
         found = calendars.parts_of(value)
     if found is None:
@@ -298,6 +301,7 @@ _MAKERS = {
     b"x": _of_text,
     b"P": made_tables.made,
     b"L": calendars.made,
+    b"E": formulas.made,
     b"A": generics.made,
     **owned.MAKERS,
 }  # type: dict[bytes, Any]

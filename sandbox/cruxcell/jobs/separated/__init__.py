@@ -29,6 +29,8 @@ crosses by value; of everything else its owner keeps the object, and the other s
     figures       figures of pyplot, of which both have the same
     files         files that the script passes, and those that the program makes
     listening     warnings and logs of the program that the script listens to
+    measured      CPU time that a script measures
+    traced        memory that it traces
     redirected    streams of the program's that the script prints to
     link          the messages between them, one at a time, each side serving while it waits
     line          who may change what is known of the connection
@@ -44,6 +46,7 @@ crosses by value; of everything else its owner keeps the object, and the other s
     proxy_classes the classes of proxies, and what their special methods ask
     readings      what a value is in another form
     equality      when two objects of a class of the program's are equal to a test
+    compared_tables tables of pandas' that a script has an object of the program's compared with
     doubts        what a test took for different, and a class says is equal
     remote        the proxies
     libraries     which classes of libraries they are of, for a script that asks

@@ -17,9 +17,11 @@ from cruxcell.jobs.separated.files import ProgramFiles
 from cruxcell.jobs.separated.link import CALL, Link, connect, copied
 from cruxcell.jobs.separated.listening import Heard
 from cruxcell.jobs.separated.looking import LOOKING, keep
+from cruxcell.jobs.separated.measured import most_memory, used
 from cruxcell.jobs.separated.pickles import PickledHere
 from cruxcell.jobs.separated.redirected import Streams
 from cruxcell.jobs.separated.shared_names import told_class
+from cruxcell.jobs.separated.traced import Traced
 from cruxcell.namespace import module_namespace, set_recursion_depth
 from cruxcell.protocol import messages, records
 
@@ -92,6 +94,9 @@ class _Server:
         self._awaited, self.own_depth = Awaited(), 0  # a depth that the program has not set
         self._borrower = Borrower(namespace, _HARNESS_FRAMES + _FRAMES_OF_PARTNERS)
         self.link.more.update(join=self.join, variables=self._borrower.variables)
+        self.link.more.update(used=used, most_memory=most_memory)
+        self._traced = Traced()
+        self.link.more.update(trace=self._traced.trace, traced=self._traced.traced)
         self._told = {"stdout": 0, "stderr": 0}
         self._own = (sys.stdin, builtins.input)
         self.link.before_answer = self.refresh
@@ -101,7 +106,7 @@ class _Server:
         # type: (Any, list[Any], dict[str, Any]) -> Any
         if self._is_running or _get_ident() != self._thread:  # from inside a function that the candidate called
             return function(*arguments, **keywords)
-        self._is_running = True
+        self._is_running, before = True, self._traced.begin()
         try:
             return self._context.run(CALL, {"f": function, "a": arguments, "k": keywords})
         except MemoryError as error:
@@ -109,6 +114,7 @@ class _Server:
                 self.flags = records.OUT_OF_MEMORY  # what the test makes of it shows in the test's report
             raise
         finally:
+            self._traced.end(before)
             self._is_running = False
             self.steps += self._context.steps()
 

@@ -9,7 +9,7 @@ changes: one may hold what is expected. Files and folders cross, no links, and n
 
 import os
 import sys
-from stat import S_IFMT, S_ISDIR, S_ISREG
+from stat import S_IFMT, S_ISDIR, S_ISREG, S_IWUSR
 from time import time_ns as _time_ns
 
 from cruxcell.protocol.messages import FILELESS_MODULES, SCRATCH_FOLDER
@@ -33,6 +33,8 @@ _APART = bytes([32 if chr(each) in "\"'`,;:=|<>()[]{}" else each for each in ran
 _MOST_BYTES = 8 << 20  # of files that the program has made, in an answer
 _RACY_NS = 100_000_000  # a clock of files ticks every few milliseconds: a file may change and look as before
 _IS_FOLDER, _IS_GONE = None, False
+_PERMISSIONS = 0o777
+_WORKING = ""  # in the place of a path: the working folder
 SAID = "the script passes a path that it has from the program, where a file of its own lies: require IN_PROCESS"
 
 
@@ -103,18 +105,31 @@ class Folder:
             os.close(descriptor)
         return b"".join(parts)
 
-    def put(self, path, content, changed_ns):
-        # type: (str, Any, int) -> None
-        """Have it there as the other half has. What cannot be is left as it is."""
+    def put(self, path, content, about):
+        # type: (str, Any, tuple[int, int]) -> None
+        """Have it there as the other half has. What cannot be is left as it is. `about`: time and permissions of a
+        file."""
         if self._is_below_a_link(path):  # another place than the path says
             return
         try:
             self._put(path, content)
             if type(content) is bytes:
-                os.utime(self._at(path), ns=(changed_ns, changed_ns), follow_symlinks=False)
+                os.chmod(self._at(path), about[1] & _PERMISSIONS)
+                os.utime(self._at(path), ns=(about[0], about[0]), follow_symlinks=False)
         except (OSError, OverflowError, ValueError):
             pass
         self._is_alike(path, content)
+
+    def enter(self, path):
+        # type: (str) -> bool
+        """Make it the working folder, if that can be."""
+        if self._is_below_a_link(path) or self.looks(path) is not _IS_FOLDER:
+            return False
+        try:
+            os.chdir(self._at(path))
+        except OSError:
+            return False
+        return True
 
     def _is_below_a_link(self, path):
         # type: (str) -> bool
@@ -122,11 +137,11 @@ class Folder:
         return any(self.looks("/".join(parts[:end])) is not _IS_FOLDER for end in range(1, len(parts) + 1))
 
     def told(self, path):
-        # type: (str) -> tuple[str, Any, int]
-        """Its path, content and time, which the other half is told."""
+        # type: (str) -> tuple[str, Any, tuple[int, int]]
+        """Its path, content, and what is `about` it, which the other half is told."""
         looks, content = self.looks(path), self.content(path)
         self._is_alike(path, content)
-        return path, content, looks[2] if type(looks) is tuple else 0
+        return path, content, looks[2:4] if type(looks) is tuple else (0, 0)
 
     def _is_alike(self, path, content):
         # type: (str, Any) -> None
@@ -147,6 +162,8 @@ class Folder:
             os.mkdir(place)
         elif type(content) is bytes:
             flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+            if type(looks) is tuple and not looks[3] & S_IWUSR:
+                os.unlink(place)
             descriptor = os.open(place, flags, 0o666)
             try:
                 while content:
@@ -171,7 +188,7 @@ class Folder:
         if not S_ISREG(found.st_mode):
             return _IS_GONE
         is_racy = found.st_mtime_ns > _time_ns() - _RACY_NS
-        return found.st_ino, found.st_size, found.st_mtime_ns, is_racy
+        return found.st_ino, found.st_size, found.st_mtime_ns, found.st_mode & _PERMISSIONS, is_racy
 
     def has_any(self):
         # type: () -> bool
@@ -207,7 +224,7 @@ class PassedFiles:
         self._made_there = set()  # type: set[str]  # files that are as the program has made them, unless they have changed
         self._said = set()  # type: set[int]
         self._texts = None  # type: Any
-        self._working = ""
+        self._working = self._own_working = ""  # the latter where the script has gone by itself
         others = {each.partition(".")[0] for each in modules} - FILELESS_MODULES
         self.are_needed = bool(others or not _WORDS.isdisjoint(names)) and os.access(place, os.W_OK)
         if "filecmp" in names:
@@ -272,19 +289,27 @@ class PassedFiles:
         if below is None or (not below and path[:1] != "/"):  # "." is a text more often than a folder
             return
         is_said = self._passed.pop(below, None)
-        self._passed[below] = self._is_said(path, below) if is_said is None else is_said
+        if is_said is None:
+            is_said = self._is_said(path, below) or (path[:1] != "/" and self._is_led())
+        self._passed[below] = is_said
         if len(self._passed) > _MOST_PASSED:
             del self._passed[next(iter(self._passed))]
 
+    def _is_led(self):
+        # type: () -> bool
+        """Is the script in a folder where it has not gone by itself?"""
+        return self._working != self._own_working and self._folder.below(".") == self._working
+
     def given(self):
         # type: () -> list[Any]
-        """The working folder if that is another, and path, content and time of what the program is to have and has not
+        """The working folder if that is another, and path, content and more of what the program is to have and has not
         yet, or no longer. ValueError for what it had the script pass."""
         folder, working = self._folder, self._folder.below(".") or ""
         told = [working if working != self._working else None]  # type: list[Any]
         if told[0]:
             self._note(folder.place + "/" + working)
-        self._working = working
+        if working != self._working:
+            self._working = self._own_working = working
         present = folder.present() if self._passed or folder.has_any() else {}
         for path in folder.gone(present):
             told += folder.told(path)
@@ -313,13 +338,24 @@ class PassedFiles:
         """What the program has made, changed and removed, as the candidate says."""
         if type(told) is not list:
             return
-        for path, content, changed_ns in zip(told[0::3], told[1::3], told[2::3]):
+        for path, content, about in zip(told[0::3], told[1::3], told[2::3]):
             is_content = content is _IS_GONE or content is _IS_FOLDER or type(content) is bytes
-            if _is_path(path) and is_content and type(changed_ns) is int and self._may_take(path, content):
-                self._folder.put(path, content, changed_ns)
+            is_told = is_content and type(about) is tuple and list(map(type, about)) == [int, int]
+            if is_told and _is_path(path) and self._may_take(path, content):
+                self._folder.put(path, content, about)
                 self._made_there.add(path)
                 if type(content) is bytes:
                     self._say(content[:_MOST_READ])
+            elif path == _WORKING and type(content) is str:
+                self._enter(content)
+
+    def _enter(self, path):
+        # type: (str) -> None
+        """The program has made this the working folder. It is not passed by that, and has been before; nor is what the
+        script means there by a name alone."""
+        is_known = not path or (_is_path(path) and (self._is_passed(path, False) or self._folder.has(path)))
+        if is_known and self._folder.enter(path):
+            self._working = path
 
     def _may_take(self, path, content):
         # type: (str, Any) -> bool
@@ -362,6 +398,7 @@ class ProgramFiles:
     def __init__(self, place=SCRATCH_FOLDER):
         # type: (str) -> None
         self._folder = Folder(place)
+        self._working = self._folder.below(".")  # as the script has it
         for path in self._folder.present():
             self._folder.told(path)
 
@@ -371,14 +408,12 @@ class ProgramFiles:
         for each in zip(told[0::3], told[1::3], told[2::3]):
             self._folder.put(*each)
         if working is not None:
-            try:
-                os.chdir(self._folder.place + "/" + working)
-            except OSError:  # whatever it was, the program has removed it
-                pass
+            self._folder.enter(working)  # unless the program has removed it
+            self._working = self._folder.below(".")
 
     def made(self, _target):
         # type: (object) -> list[Any]
-        """Path, content and time of what the program has made, changed or removed since this was asked; not of what is
+        """Path, content and more of what the program has made, changed or removed since this was asked; not of what is
         larger than may cross."""
         folder, present, room = self._folder, self._folder.present(), _MOST_BYTES
         told = [each for path in folder.gone(present) for each in folder.told(path)]
@@ -387,6 +422,10 @@ class ProgramFiles:
             if size <= room and folder.has_changed(path):
                 room -= size
                 told += folder.told(path)
+        working = folder.below(".")
+        if working is not None and working != self._working:
+            self._working = working
+            told += [_WORKING, working, (0, 0)]
         return told
 
 

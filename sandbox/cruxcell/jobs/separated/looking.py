@@ -71,6 +71,11 @@ def _everybodys_typing():
     return sys.modules["typing"]
 
 
+def size_of(target):
+    # type: (Any) -> int
+    return sys.getsizeof(target)
+
+
 def keep(text):
     # type: (str) -> None
     """Of the program."""
@@ -119,6 +124,23 @@ def follow_hints(link):
     typing.get_type_hints = get_type_hints
 
 
+def follow_sizes(link):
+    # type: (Any) -> None
+    """In the test's process: how much memory an object of the program's takes, the candidate says."""
+    own = sys.getsizeof
+
+    def getsizeof(value, *default):
+        # type: (object, int) -> int
+        if not is_remote(value):
+            return own(value, *default)
+        found = link.ask("size", value)
+        if type(found) is not int:
+            link.refuse("the candidate does not say what size an object has")
+        return int(found)
+
+    sys.getsizeof = getsizeof  # type: ignore[assignment]
+
+
 def _is_instance(value, cls):
     # type: (object, Any) -> bool
     return isinstance(value, cls)
@@ -133,6 +155,7 @@ LOOKING = {
     "dir": dir_of,
     "hints": hints_of,
     "members": members_of,
+    "size": size_of,
     "source": source_of,
     "subclasses": subclasses_of,
 }  # type: dict[str, Any]

@@ -2,7 +2,7 @@
 
 What the candidate has pickled, as bytes that it gives or as a file, the candidate unpickles again; the script gets what
 comes of that as it gets what a function of the program returns. An object of the program's is pickled where it is. The
-script gets a pickle of a text that stands for that one, and for no other: the candidate could say that two are equal.
+script gets that pickle with some bytes behind its end, which no other has: the candidate could say that two are equal.
 """
 
 import os
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
 _MOST_GIVEN = 256  # bytes of the candidate's, and files, that are known for such
+_MARK = 16  # bytes behind one of the candidate's
 _NO_PICKLE = "the candidate does not say what the pickle holds"
 _HOLDS_OURS = "a pickle is made of objects of the program and of the script: require IN_PROCESS"
 
@@ -64,7 +65,9 @@ class Pickles:
         # type: (Any) -> None
         self._link, self._pickling = link, Pickling()
         self._given = []  # type: list[bytes]  # by the candidate, the very objects: what equals them may be the script's
-        self._held = {}  # type: dict[str, int]  # the text that stands for a pickle of the candidate's -> its number there
+        # Of the pickles that the candidate has made: the mark -> (their number there, how long they are with it).
+        self._held = {}  # type: dict[bytes, tuple[int, int]]
+        self._sizes = set()  # type: set[int]
         self._are_followed = False
         self.meets_another = self._pickling.meets_another
 
@@ -94,7 +97,7 @@ class Pickles:
         def dumps(obj, protocol=None, **how):
             # type: (Any, Any, Any) -> Any
             found = self._pickling.dumps(dumps_here, obj, protocol, **how)
-            return dumps_here(self._held_there(obj, protocol), protocol) if found is None else found
+            return self._held_there(obj, protocol) if found is None else found
 
         def dump(obj, file, protocol=None, **how):
             # type: (Any, Any, Any, Any) -> None
@@ -102,17 +105,21 @@ class Pickles:
 
         def loads(data, /, **how):
             # type: (Any, Any) -> Any
+            number, _ = self._number_of(data if type(data) is bytes else b"")
+            if number is not None:
+                return self._asked(number, how)[0]
             is_given = any(each is data for each in self._given)
-            if not is_given and not (self._held and type(data) is bytes):
-                return loads_here(data, **how)
-            return self._loaded(Data, BytesIO(data), is_given, how, lambda: loads_here(data, **how))
+            return self._loaded(Data, BytesIO(data), how) if is_given else loads_here(data, **how)
 
         def load(file, **how):
             # type: (Any, Any) -> Any
-            is_given = self._is_given(file)
-            if not is_given and not (self._held and hasattr(file, "seek")):
-                return load_here(file, **how)
-            return self._loaded(Data, file, is_given, how, lambda: load_here(file, **how))
+            if self._held and hasattr(file, "seek"):
+                begin = file.tell()
+                number, size = self._number_of(file.read(max(self._sizes)))
+                file.seek(begin + size)
+                if number is not None:
+                    return self._asked(number, how)[0]
+            return self._loaded(Data, file, how) if self._is_given(file) else load_here(file, **how)
 
         pickle.dumps, pickle.dump, pickle.loads, pickle.load = dumps, dump, loads, load
 
@@ -140,25 +147,33 @@ class Pickles:
         joblib.load = load
 
     def _held_there(self, value, protocol):
-        # type: (Any, Any) -> str
-        number = self._link.ask("pickle", None, value, protocol)
-        if type(number) is not int:
-            self._link.refuse(_HOLDS_OURS if number is None else _NO_PICKLE)
-        text = "a pickle of the program's, %s" % os.urandom(16).hex()
-        self._held[text] = number
-        return text
+        # type: (Any, Any) -> bytes
+        told = self._link.ask("pickle", None, value, protocol)  # type: Any
+        if type(told) is not tuple or list(map(type, told)) != [int, bytes]:
+            self._link.refuse(_HOLDS_OURS if told is None else _NO_PICKLE)
+        number, data = told
+        mark, size = os.urandom(_MARK), len(data) + _MARK
+        self._held[mark] = number, size
+        self._sizes.add(size)
+        return data + mark  # type: ignore[no-any-return]
 
-    def _loaded(self, unpickler, file, is_given, how, load_here):
-        # type: (Any, Any, bool, dict[str, Any], Any) -> Any
-        """`load_here` does it in this process, or ends the script."""
+    def _number_of(self, data):
+        # type: (bytes) -> tuple[int | None, int]
+        """Of the candidate's pickle that this begins with, and how long that is; (None, 0) if it does with none."""
+        for size in self._sizes:
+            number, its_size = self._held.get(data[size - _MARK : size], (None, 0))
+            if its_size == size:
+                return number, size
+        return None, 0
+
+    def _loaded(self, unpickler, file, how):
+        # type: (Any, Any, dict[str, Any]) -> Any
         begin = file.tell()
         try:
-            found = unpickler(file, **how).load()
+            return unpickler(file, **how).load()
         except _NotData:
             file.seek(begin)
-            return self._loaded_there(file, begin, how) if is_given else load_here()
-        number = self._held.get(found) if type(found) is str else None
-        return found if number is None else self._asked(number, how)[0]
+            return self._loaded_there(file, begin, how)
 
     def _loaded_there(self, file, begin, how):
         # type: (Any, int, dict[str, Any]) -> Any
@@ -201,11 +216,11 @@ class PickledHere:
         self.meets_another = self._pickling.meets_another
 
     def pickle(self, _target, value, protocol):
-        # type: (object, Any, Any) -> int | None
-        """The number of the pickle; None if it would hold an object of the script's."""
+        # type: (object, Any, Any) -> tuple[int, bytes] | None
+        """The number of the pickle, and itself; None if it would hold an object of the script's."""
         found = self._pickling.dumps(__import__("pickle").dumps, value, protocol)
         self._pickles.append(found)
-        return None if found is None else len(self._pickles) - 1
+        return None if found is None else (len(self._pickles) - 1, found)
 
     def unpickle(self, _target, which, how, library):
         # type: (object, Any, dict[str, Any], str) -> tuple[Any, int]

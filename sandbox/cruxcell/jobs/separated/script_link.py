@@ -11,6 +11,7 @@ from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
 from cruxcell.jobs.separated import permissions
 from cruxcell.jobs.separated.alongside import Alongside
 from cruxcell.jobs.separated.awaiting import Lent
+from cruxcell.jobs.separated.compared_tables import ComparedTables
 from cruxcell.jobs.separated.configurations import follow_named
 from cruxcell.jobs.separated.docstrings import NO_EXAMPLES, follow_doctests
 from cruxcell.jobs.separated.doubts import Doubts
@@ -21,7 +22,8 @@ from cruxcell.jobs.separated.files import PassedFiles
 from cruxcell.jobs.separated.lending import Lender
 from cruxcell.jobs.separated.link import TOO_LARGE, Broken, Link, Unsent, connect, copied
 from cruxcell.jobs.separated.listening import Listener
-from cruxcell.jobs.separated.looking import follow_hints, follow_sources
+from cruxcell.jobs.separated.looking import follow_hints, follow_sizes, follow_sources
+from cruxcell.jobs.separated.measured import follow_clocks, follow_times, follow_usage
 from cruxcell.jobs.separated.mocks import Mocks
 from cruxcell.jobs.separated.partners import Partners, may_begin
 from cruxcell.jobs.separated.pickles import Pickles, follow_joblib, follow_pickles
@@ -33,6 +35,7 @@ from cruxcell.jobs.separated.script import constant_texts, expects_on, raises_by
 from cruxcell.jobs.separated.signatures import outline_of
 from cruxcell.jobs.separated.steady import Steady
 from cruxcell.jobs.separated.texts import Texts  # noqa: F401 - in type comments
+from cruxcell.jobs.separated.traced import follow_tracing
 from cruxcell.namespace import resolve, root_of
 from cruxcell.protocol import frames, messages, records
 
@@ -46,9 +49,16 @@ _CALLS = frozenset(["call", "special", "drive"])
 FOLLOWED = {
     "source": follow_sources,
     "get_type_hints": follow_hints,
+    "getsizeof": follow_sizes,
     "doctest": follow_doctests,
     "pickle": follow_pickles,
     "joblib": follow_joblib,
+    "process_time": follow_clocks,
+    "thread_time": follow_clocks,
+    "CPUTIME_ID": follow_clocks,
+    "os.times": follow_times,
+    "getrusage": follow_usage,
+    "tracemalloc": follow_tracing,
 }  # type: dict[str, Callable[[Any], None]]
 _RUNS_TEXT = (
     "code that may be the program's (by eval, exec, pickle, doctest or a library) would run in the test's process, by"
@@ -78,7 +88,7 @@ class ScriptLink(Link):
         self.value_of = self._steady.value_of
         self.texts = None  # type: Texts | None
         self.pickles = Pickles(self)
-        self._mocks = Mocks(set())
+        self._mocks, self._tables = Mocks(set()), ComparedTables()
         self.before_answer = lambda: self.notes.forget_from(self.depth())
         self.more.update(copy=copied, outline=outline_of)
         self._watching = 0
@@ -115,9 +125,8 @@ class ScriptLink(Link):
         texts = constant_texts(script)
         self.named = frozenset([each for each in (*dissect(script).all_names, *texts) if each[:2] == "__"])
         lender = Lender(script, texts, self._namespace)
-        for word, follow in FOLLOWED.items():
-            if word in source:
-                follow(self)
+        for follow in dict.fromkeys([each for word, each in FOLLOWED.items() if word in source]):
+            follow(self)
         follow_named(self.texts, source)
         root = root_of(entry_point)
         self._names.provide(script, source, root, bound, lender.names | names)
@@ -151,7 +160,8 @@ class ScriptLink(Link):
         elif self._steady.holds(told) and not self.containers.changed():  # which the object may look at
             return b"v", self._steady.again(told)
         mark = self._steady.mark()
-        why, place = self._mocks.hinder(operation, fields), tuple(fields[:2])
+        why = self._mocks.hinder(operation, fields) or self._tables.hinder(operation, fields)
+        place = tuple(fields[:2])
         if why:
             self.refuse(why)
         exchange = self._watched if self._do_notes_hold(operation, fields) else self.alongside.exchange
@@ -163,6 +173,7 @@ class ScriptLink(Link):
             value = answered(value, may_stop, self._expects, self.has_cancelled)
         else:
             self._mocks.got(operation, place, value)
+            self._tables.got(operation, place, value)
             self.pickles.note(value)
         self._names.rebind()
         self._took(value if kind == b"v" else None)  # a text cannot hold what it raises

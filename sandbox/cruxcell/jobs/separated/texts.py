@@ -38,13 +38,17 @@ _OF_FILES = ("open", "os.rename")
 _SERVES = ("cruxcell.jobs.separated.permissions", "run")
 _CODE_AT = {"exec": 0, "function.__new__": 0, "object.__setattr__": 2}
 # They run texts that they put together from identifiers, which these variables of these functions hold. networkx makes
-# most of its functions when they are first called.
+# most of its functions when they are first called, sympy those that multiply terms of so many variables.
 _BUILDERS = {
     "collections": ("namedtuple", lambda found: found["field_names"]),
     "dataclasses": ("_process_class", lambda found: [*found["fields"]]),
     "networkx.utils.decorators": (
         "compile",
         lambda found: [*found["sig"].names.values(), found["sig"].args or "_", found["sig"].kwargs or "_"],
+    ),
+    "sympy.polys.monomials": (
+        "_build",
+        lambda found: [found["name"] if type(found["self"].ngens) is int else ""],
     ),
     "unittest.mock": ("_set_signature", lambda found: [found["name"]]),
 }  # type: dict[str, tuple[str, Callable[[Any], Any]]]
