@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import datetime
 import sys
+import zoneinfo
 from fractions import Fraction
 from glob import glob
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -91,9 +93,28 @@ def test_a_zone_is_one_that_has_an_offset_or_a_name():
     assert [calendars.may_be_zone(each) for each in VALUES] == [isinstance(each, datetime.tzinfo) for each in VALUES]
 
 
+def test_the_zones_of_the_library_are_of_a_fixed_offset_or_have_a_name():
+    path = zoneinfo.TZPATH[0] if zoneinfo.TZPATH else ""
+    assert all(
+        map(calendars.may_be_zone, (None, datetime.timezone.utc, datetime.timezone(datetime.timedelta(hours=1))))
+    )
+    named, file = zoneinfo.ZoneInfo("Europe/Berlin"), Path(path, "Europe/Berlin")
+    assert calendars.may_be_zone(named)
+    if file.exists():
+        with file.open("rb") as data:
+            assert not calendars.may_be_zone(zoneinfo.ZoneInfo.from_file(data))
+
+
+def test_a_zone_of_which_an_equal_one_of_another_class_would_be_made_does_not_cross(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(calendars._MAKE, "dateutil.utc", ("dateutil.tz", lambda module: module.tzoffset("UTC", 0)))
+    assert tz.tzoffset("UTC", 0) == tz.tzutc()
+    assert calendars.parts_of(tz.tzutc()) is None
+
+
 HOSTILE: dict[str, tuple[Any, ...]] = {
     "no word": (),
     "a word that is no text": (1,),
+    "a word that is a list": ([],),
     "a word that there is not": ("dateutil", "UTC"),
     "a module": ("os", "getcwd"),
     "a path": ("dateutil.file", "/usr/share/zoneinfo/UTC"),
@@ -118,6 +139,15 @@ def test_what_no_honest_end_writes_is_not_read(name: str):
     parts = HOSTILE[name]
     with pytest.raises(Garbled):
         transfer.decode(b"VL" + u32(len(parts)) + plain(list(parts))[9:])
+    with pytest.raises(ValueError):
+        calendars.made(parts)
+
+
+@pytest.mark.parametrize("name", [1, "", "/usr/share/zoneinfo/UTC", "../zoneinfo/UTC", "Europe/Berlin\n"])
+def test_a_name_of_a_zone_leads_to_no_other_file(name: object):
+    """Whether or not the host has that file."""
+    with pytest.raises(ValueError, match="a name that no time zone has"):
+        calendars._named(name)
 
 
 def test_a_file_that_some_versions_know_by_its_path_only():

@@ -101,6 +101,13 @@ CHANGES: dict[str, tuple[Any, Any]] = {
 }
 
 
+def test_dicts_within_dicts_are_counted_one_by_one():
+    value: Any = 1
+    for at in range(20):  # far from as deep as may be
+        value = {at: value}
+    assert Ends().send([value]) == [value]
+
+
 @pytest.mark.parametrize("name", CHANGES)
 def test_the_other_end_gets_what_changed_and_nothing_else(name: str):
     value, change = CHANGES[name]

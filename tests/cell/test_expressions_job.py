@@ -71,6 +71,14 @@ def test_of_a_large_script_the_code_is_told_if_it_can_fail(text: str, is_told: b
     assert (kind, code != b"") == (messages.READ_EXPRESSION, is_told)
 
 
+def test_a_large_script_of_rows_is_taken_apart_up_to_a_size(monkeypatch: pytest.MonkeyPatch):
+    script = "for x, y in zip([1, 2], [3, 4]):\n    assert f(x) == y\n"
+    assert read(script, LARGE_SCRIPT)[2]
+    for size in (len(script), len(script) - 1):
+        monkeypatch.setattr(expressions, "_MOST_OF_ROWS", size)
+        assert bool(read(script, LARGE_SCRIPT)[2]) is (size == len(script))
+
+
 def test_the_tree_of_a_large_script_that_ends_with_a_call_is_not_made(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(expressions, "parse_text", None)
     assert read("x = 1\ncheck(f)", LARGE_SCRIPT)[1]

@@ -4,7 +4,10 @@
 
 from __future__ import annotations
 
+import abc
 import collections
+import sys
+import types
 import typing
 from typing import Any
 
@@ -54,6 +57,46 @@ T: Any = vars(typing)["TypeVar"]("T")
 )  # fmt: skip
 def test_what_cannot_be_made_again_does_not_cross(form: Any):
     assert generics.parts_of(form) is None
+
+
+class Equal:
+    def __eq__(self, other: object) -> bool:
+        pytest.fail("it is asked")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+# As a program may call a class of its own.
+List: Any = types.new_class("List", (vars(typing)["Generic"][T],))
+Args: Any = type("Args", (), {"__module__": "typing", "_name": "List", "__args__": (int,)})
+Abstract: Any = abc.ABCMeta("List", (), {"__args__": (int,)})
+
+
+@pytest.mark.parametrize(
+    "argument", [type[int], T, types.SimpleNamespace(_name="List", __args__=(int,)), Args(), Abstract]
+)
+def test_what_does_not_cross_does_not_within_another(argument: Any):
+    assert generics.parts_of(list[argument]) is None
+
+
+def test_a_part_of_a_type_with_arguments_does_not_cross():
+    alias: Any = list[int]
+    parts = list(alias) if sys.version_info >= (3, 11) else []
+    assert [generics.parts_of(each) for part in parts for each in (part, tuple[part])] == [None] * 2 * len(parts)
+
+
+def test_what_another_would_be_made_of_does_not_cross(monkeypatch: pytest.MonkeyPatch):
+    assert generics.parts_of(List[int]) is None
+    form: Any = int | None
+    monkeypatch.setitem(generics._MAKE, "union", lambda *_: typing.Optional[int])
+    assert typing.Optional[int] == form
+    assert generics.parts_of(form) is None
+
+
+@pytest.mark.parametrize("parts", [(["alias"], list, int), ("typing", Equal()), ("typing", "T")])
+def test_what_is_no_word_and_no_name_is_not_looked_at(parts: Any):
+    with pytest.raises(ValueError, match=r"not what a type is made of|a type that there is not"):
+        generics.made(parts)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -245,6 +246,12 @@ def test_what_has_come_for_a_thread_alone(ends: Any):
     assert first.result() == 8
     since = link.threads._since[first.ident]
     assert began < since < between
+
+
+@pytest.mark.parametrize(("is_test", "numbers"), [(True, [2, 4, 6]), (False, [1, 3, 5])])
+def test_no_thread_has_the_number_of_another_of_either_end(is_test: bool, numbers: list[int]):
+    ends = Partners(SimpleNamespace(is_test=is_test, line=SimpleNamespace(outside=None)))
+    assert [ends._free_number() for _ in numbers] == numbers
 
 
 def test_two_answers_in_one_turn_end_it(ends: Any):

@@ -91,6 +91,12 @@ def test_what_runs_no_code_or_nobody_listens_to_is_just_called(beside: Any, done
     assert done == []
 
 
+def test_what_was_printed_is_heard_before_the_call(beside: Any, done: list[Any]):
+    beside.files = None
+    assert beside.called(calling(done), "call", print, ["fields"]) == 7
+    assert done == ["printed", ["fields"]]
+
+
 def test_who_listens_hears_before_the_call(beside: Any, done: list[Any]):
     beside.files, beside._heard, beside._listener = None, {}, SimpleNamespace(hear=done.append)
     assert beside.called(lambda told: done.append(told), "call", print, ["fields"]) is None
@@ -106,4 +112,7 @@ def test_one_stream_for_both_is_told_once(done: list[Any], monkeypatch: pytest.M
         monkeypatch.setattr(sys, "stdout", stdout)
         monkeypatch.setattr(sys, "stderr", stderr)
         made._before([])
-    assert [asked for asked in done if asked[0] == "join"] == [("join", True), ("join", False)]
+        done.append("asked")
+    assert [asked for asked in done if asked == "asked" or asked[0] == "join"] == [
+        ("join", True), "asked", "asked", ("join", False), "asked", "asked",
+    ]  # fmt: skip

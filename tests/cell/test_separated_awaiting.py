@@ -6,6 +6,7 @@ import asyncio
 import sys
 import time
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -119,6 +120,29 @@ def test_an_end_that_is_never_heard_of_holds_up_nobody_for_long(awaited: Awaited
     assert ends_of(awaited, [sleeping, target]) == [(target, 2)]
     assert len(awaited._ends) == 1
     awaited.step(sleeping, "close")
+
+
+def test_the_current_loop_goes_on_where_locks_belong_to_it_unless_it_is_closed(monkeypatch: pytest.MonkeyPatch):
+    """Up to 3.9: a lock that the program has made before would wait for a loop that never runs."""
+    current, closed = asyncio.new_event_loop(), asyncio.new_event_loop()
+    closed.close()
+
+    def loop_after(version: tuple[int, int], there: asyncio.AbstractEventLoop | None) -> object:
+        def get_event_loop() -> asyncio.AbstractEventLoop:
+            if there is None:
+                raise RuntimeError
+            return there
+
+        policy = SimpleNamespace(get_event_loop=get_event_loop)
+        made = SimpleNamespace(get_event_loop_policy=lambda: policy, new_event_loop=lambda: "new")
+        monkeypatch.setattr(loops, "sys", SimpleNamespace(version_info=version))
+        return loops.loop_of(made)
+
+    try:
+        assert loop_after((3, 9), current) is current
+        assert [loop_after((3, 9), closed), loop_after((3, 9), None), loop_after((3, 10), current)] == ["new"] * 3
+    finally:
+        current.close()
 
 
 def test_without_asyncio_it_is_stepped_as_it_is(awaited: Awaited, monkeypatch: pytest.MonkeyPatch):

@@ -230,6 +230,13 @@ def test_an_error_that_wants_other_arguments_is_made_without_them():
         assert group.args == ("a",)
 
 
+@pytest.mark.parametrize("error", [StopIteration(), StopAsyncIteration(), GeneratorExit()], ids=repr)
+def test_what_would_end_an_iteration_is_caught_as_widely_as_it_was_and_ends_none(error: BaseException):
+    given = exceptions.answered(error, (), lambda _names: False)
+    assert not isinstance(given, type(error))
+    assert isinstance(given, Exception) is isinstance(error, Exception)
+
+
 def test_a_class_of_the_program_does_not_say_what_its_errors_are_made_of_nor_show_their_attributes():
     class Own(OSError):
         def __reduce__(self) -> tuple[object, tuple[str]]:

@@ -281,6 +281,63 @@ def test_one_that_was_begun_and_then_passed_the_program_has_itself(both: Both):
     assert both.given() == []
 
 
+def test_one_that_the_program_has_itself_gives_way_to_none(both: Both):
+    mine = both.plt.figure()
+    both.ask(id, mine)
+    both.told = [1, Figure()]
+    both.ask()
+    assert both.plt.gcf() is mine
+
+
+def test_one_that_the_program_has_not_heard_of_gives_way_to_none(both: Both):
+    mine = both.plt.figure()
+    both.told, both.shared.is_old = [1, Figure()], True
+    assert both.plt.gcf() is mine
+
+
+def titled() -> Axes:
+    axes = Axes()
+    axes.title = SimpleNamespace(get_text=lambda: "expected")
+    return axes
+
+
+@pytest.mark.parametrize(
+    ("axes", "others", "is_begun"),
+    [
+        ([], [], True), ([Axes()], [], True), ([Axes(), Axes()], [], False), ([titled()], [], False),
+        ([], ["text"], False),
+    ],
+)  # fmt: skip
+def test_a_figure_is_but_begun_until_something_shows_on_it(
+    axes: list[Any], others: list[str], is_begun: bool, both: Both
+):
+    mine = both.plt.figure()
+    mine.axes, mine.others = axes, others
+    both.ask()
+    assert both.theirs.numbers() == [1] * is_begun
+
+
+def test_the_current_one_of_the_script_stays_that_while_the_program_has_the_same(both: Both):
+    both.ask(both.theirs.figure)
+    both.plt.gcf()
+    mine = both.plt.figure()
+    mine.plot()
+    for _ in range(2):
+        both.ask()
+        assert both.plt.gcf() is mine
+
+
+def test_whoever_reads_asks_nothing_and_only_an_answer_tells(both: Both):
+    both.ask(both.theirs.figure)
+    both.shared._link.threads.reads = lambda: True
+    assert (both.plt.numbers(), both.asked) == ([], 0)
+    both.shared._link.threads.reads = lambda: False
+    for answer in ((b"r", [1, Figure()]), (b"v", (1, Figure())), (b"v", None)):
+        both.shared._link.exchange = lambda *_, given=answer: given
+        both.shared.is_old = True
+        assert both.plt.numbers() == []
+
+
 def test_what_the_program_tells_is_taken_for_what_it_is(both: Both):
     own = both.plt.figure()
     own.plot()
@@ -299,4 +356,6 @@ def test_the_manager_of_a_figure_of_the_program_is_one(both: Both):
     manager = next(iter(both.plt.kept.figs.values()))
     assert (manager.num, manager.canvas.figure, manager.get_window_title()) == (1, figure, "Figure 1")
     assert manager.canvas.draw() == "drawn"
+    figure.get_label = lambda: "mine"
+    assert manager.get_window_title() == "mine"
     assert manager.show() is manager.set_window_title("x") is manager.canvas.mpl_disconnect(manager._cidgcf) is None

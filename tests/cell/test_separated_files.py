@@ -303,6 +303,16 @@ def test_a_folder_shows_files_and_folders_alone(tmp_path: Path):
     assert [folder.content(name) for name in ("a", "link", "pipe", "none")] == [b"1", False, False, False]
 
 
+@pytest.mark.parametrize("call", ["open", "read"])
+def test_a_file_that_cannot_be_read_is_not_there(call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def refuse(*_: object) -> None:
+        raise PermissionError
+
+    (tmp_path / "a").write_text("1")
+    monkeypatch.setattr(os, call, refuse)
+    assert Folder(str(tmp_path)).content("a") is False
+
+
 def test_a_folder_is_looked_at_to_a_depth(tmp_path: Path):
     (tmp_path / "/".join("d" * 70)).mkdir(parents=True)
     assert len(Folder(str(tmp_path)).present()) == files._DEEPEST + 1

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from cruxcell.jobs.separated import listening
 from cruxcell.jobs.separated.listening import Heard, Listener
 
 
@@ -28,6 +29,10 @@ def test_a_script_that_names_nothing_of_it_hears_nothing():
 def test_filters_and_whether_warnings_are_recorded_are_told_once():
     one = Listener({"catch_warnings"})
     assert one.wishes() == []
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert one.wishes() == [(False, [("error", "", Warning, "", 0)]), None, None]
+    assert one.wishes() == [None, None, None]
     with warnings.catch_warnings(record=True):
         warnings.filterwarnings("error", "a.b", UserWarning, "m", 3)
         assert one.wishes() == [(True, [("error", "a.b", UserWarning, "m", 3)]), None, None]
@@ -113,6 +118,9 @@ def test_logs_of_the_program_go_to_handlers_and_are_printed_by_nobody(capsys: py
     one.hear([told])
     logger.addHandler(kept)
     one.hear([told])
+    logger.disabled = True
+    one.hear([told])
+    logger.disabled = False
     logger.removeHandler(kept)
     assert kept.found == [("cruxbox.listening", "ERROR", "50% %s")]
     assert capsys.readouterr().err == ""
@@ -135,6 +143,33 @@ def test_a_record_may_be_about_an_error(error: Any, is_told: bool):
     assert logging.Formatter().format(record) == "a\nTraceback\nKeyError"
 
 
+def test_a_record_without_a_traceback_has_none():
+    one, records = Listener({"logging"}), list[logging.LogRecord]()
+    logger = logging.getLogger("cruxbox.listening")
+    logger.propagate, logger.handlers = False, [kept := logging.Handler()]
+    kept.emit = records.append  # type: ignore[assignment]
+    one.hear([("cruxbox.listening", 40, "ERROR", "a", (), {}, "f", 1, "", None)])
+    logger.handlers = []
+    assert [each.exc_text for each in records] == [None]
+
+
+def test_the_root_is_asked_for_by_no_name(monkeypatch: pytest.MonkeyPatch):
+    """Up to 3.8 `root` is the name of another logger."""
+    asked, get_logger = list[object](), logging.getLogger
+
+    def noted(name: str | None = None) -> logging.Logger:
+        asked.append(name)
+        return get_logger(name)
+
+    monkeypatch.setattr(logging, "getLogger", noted)
+    monkeypatch.setattr(get_logger(), "handlers", [logging.NullHandler()])
+    for name in ("root", "cruxbox.listening"):
+        Listener({"logging"}).hear([(name, 40, "ERROR", "a", (), {}, "f", 1, "", None)])
+        Heard().listen(None, None, {name: get_logger(name).level}, [])
+    assert [name for name in asked if name is not None] == ["cruxbox.listening"] * 2
+    assert "root" not in logging.root.manager.loggerDict
+
+
 @pytest.mark.parametrize(
     "told",
     [
@@ -155,6 +190,7 @@ def test_a_record_may_be_about_an_error(error: Any, is_told: bool):
         [("root", 40, "ERROR", "a", (), [], "f", 1, "", None)],
         [("root", 40, "ERROR", "a", (), {}, "f", 1)],
         [("root", 40, "ERROR", "a")],
+        [("a" * 1001, 40, "ERROR", "a", (), {}, "f", 1, "", None)],
     ],
 )
 def test_what_is_neither_is_not_heard(told: object):
@@ -167,6 +203,10 @@ def test_what_is_neither_is_not_heard(told: object):
     finally:
         logging.getLogger().removeHandler(kept)
     assert (found, kept.found) == ([], [])
+
+
+def test_who_does_not_listen_to_logs_hears_none():
+    Listener({"catch_warnings"}).hear([("root", 40, "ERROR", "a", (), {}, "f", 1, "", None)])
 
 
 def test_nobody_records_and_no_warning_is_shown():
@@ -213,6 +253,9 @@ def test_the_program_logs_as_the_script_has_set():
     assert (logging.getLogger().level, logging.root.manager.disable) == (10, 30)
     one.listen(None, None, {}, [])
     assert logging.root.manager.disable == 0
+    logger.setLevel(logging.DEBUG)
+    one.listen(None, None, {}, [])
+    assert logger.level == logging.DEBUG, "what the program sets later is its own"
 
 
 def test_a_record_is_told_with_its_plain_data():
@@ -220,8 +263,38 @@ def test_a_record_is_told_with_its_plain_data():
     one.listen(None, None, {"cruxbox.heard": 10}, ["cruxbox"])
     logger.info("a %s", [1], extra={"user": "u", "held": [1]})
     logger.info(ValueError("b"), extra={"user": None})
-    assert [each[3:6] for each in one.heard(None)] == [("a [1]", (), {"user": "u"}), ("b", (), {"user": None})]
+    logger.info("%(a)s", {"a": 1})
+    assert [each[3:6] for each in one.heard(None)] == [
+        ("a [1]", (), {"user": "u"}), ("b", (), {"user": None}), ("1", (), {}),
+    ]  # fmt: skip
     one.listen(None, None, {}, [])
+
+
+def test_a_record_is_told_with_its_error():
+    one, logger, error = Heard(), logging.getLogger("cruxbox.heard"), KeyError("k")
+    one.listen(None, None, {}, ["cruxbox"])
+    logger.error("a", exc_info=error)
+    logger.error("b", exc_info=True)  # of which there is none
+    assert [each[-2:] for each in one.heard(None)] == [("KeyError: 'k'", error), ("", None)]
+    one.listen(None, None, {}, [])
+
+
+def test_so_many_records_are_told_in_an_answer(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(listening, "_MOST", 2)
+    one = Heard()
+    one.listen(None, None, {}, ["root"])
+    for text in "abc":
+        logging.getLogger("cruxbox.heard").error(text)
+    assert [each[3] for each in one.heard(None)] == ["a", "b"]
+
+
+def test_the_programs_own_handlers_have_its_records_whoever_else_has():
+    one, logger, kept = Heard(), logging.getLogger("cruxbox.heard"), Kept()
+    one.listen(None, None, {}, ["root"])
+    logger.addHandler(kept)
+    logger.error("a")
+    logger.removeHandler(kept)
+    assert kept.found == [("cruxbox.heard", "ERROR", "a")]
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import signal
 import statistics
 import struct
 import subprocess
+import types
 from collections.abc import Iterator
 from typing import Any
 
@@ -505,6 +506,12 @@ def test_what_a_class_stands_for(test: End):
     assert isinstance(thing, map)
     assert type(thing) is not map
     assert not isinstance(test.reads(b"o" + u32(2) + described(3, stands="int")), int)
+
+
+def test_an_object_that_holds_values_stands_for_no_class(test: End):
+    """What is compared with it would take its word for them."""
+    said = [test.sends(each) for each in (collections.UserDict(), types.SimpleNamespace())]
+    assert [each.endswith(name) for each, name in zip(said, (b"UserDict", b"types:SimpleNamespace"))] == [False, True]
 
 
 def test_bases_that_do_not_go_together_are_but_the_first(test: End):

@@ -7,6 +7,7 @@ import struct
 import subprocess
 import sys
 import zoneinfo
+from collections import deque
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -339,6 +340,16 @@ def test_what_is_read_has_types_of_tables_and_names_that_are_texts():
     assert not hasattr(made, "freq"), "only times have a frequency"
 
 
+def test_sides_of_other_types_are_not_taken_apart():
+    """Of a class of its own pandas would ask which is less, where the interval is made again."""
+
+    class Number(float):
+        __slots__ = ()
+
+    for sides in ((Number(0), 1.0), (0.0, Number(1))):
+        assert tables.parts_of(pandas.Interval(*sides)) is None
+
+
 def test_numpy_reads_no_type_that_it_would_have_compiled(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(numpy, "dtype", pytest.fail)
     with pytest.raises(ValueError, match="an array of what cannot be"):
@@ -455,3 +466,48 @@ def test_a_test_reads_no_table_with_what_answers_for_itself(name: str):
     table = HELD[name](tuple.__new__(row, (1, 2)) if is_one_cell else 3)
     assert cells.refuse_theirs(Tests(), table) is table
     assert cells.refuse_theirs(None, table) is table
+
+
+@pytest.mark.usefixtures("connected")
+def test_of_the_programs_objects_only_rows_are_in_a_table_that_a_test_reads():
+    """One that has no methods is none."""
+    bare, row = make_class("Bare", 1, (), [], [], None), make_class("Row", 2, (tuple,), [], ["__repr__"], None)
+    with pytest.raises(ValueError, match="a table with objects of the program in it"):
+        cells.refuse_theirs(Tests(), pandas.Series([object.__new__(bare)]))
+    table = pandas.Series([[tuple.__new__(row, (1, 2))] * 2], dtype=object)
+    assert cells.refuse_theirs(Tests(), table) is table
+
+
+HIDDEN = object()
+INSIDE: dict[str, Any] = {
+    "a tuple": (HIDDEN,),
+    "a frozenset": frozenset([HIDDEN]),
+    "a list": [HIDDEN],
+    "a set": {HIDDEN},
+    "a deque": deque([HIDDEN]),
+    "a key": {HIDDEN: 1},
+    "a value": {1: HIDDEN},
+    "an array": numpy.array([HIDDEN]),
+    "a name": pandas.Series([1], name=(HIDDEN,)),
+    "an index": pandas.Index([HIDDEN]),
+    "a name of levels": pandas.MultiIndex.from_tuples([(1, 2)], names=[HIDDEN, "b"]),
+    "a level": pandas.MultiIndex.from_arrays([pandas.CategoricalIndex([1], categories=[1, HIDDEN]), [2]]),
+    "a category": pandas.Categorical([1], categories=[1, HIDDEN]),
+}
+
+
+@pytest.mark.parametrize("name", INSIDE)
+def test_what_a_container_or_a_table_holds_is_found(name: str):
+    pending = [INSIDE[name]]
+    for each in pending:
+        pending += cells._inside(each) or ()
+    assert any(each is HIDDEN for each in pending)
+
+
+def test_what_holds_no_objects_is_not_looked_through(monkeypatch: pytest.MonkeyPatch):
+    for one in (numpy.arange(2), pandas.array(["a"], dtype="string"), pandas.array([1], dtype="Int64")):
+        assert cells._inside(one) == []
+    for other in (pandas.Timestamp(0), numpy.int64(1), HIDDEN):
+        assert cells._inside(other) is None
+    monkeypatch.delitem(sys.modules, "numpy")
+    assert cells._inside([1]) == [1]

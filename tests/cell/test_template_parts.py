@@ -53,7 +53,12 @@ def test_a_fork_gives_a_number_or_an_error():
 
 def test_every_zygote_that_has_ended_is_reaped(monkeypatch: pytest.MonkeyPatch):
     ended = [(0, 0), (8, 0), (7, 0)]
-    monkeypatch.setattr(os, "waitpid", lambda *_: ended.pop())
+
+    def waitpid(of: int, options: int) -> tuple[int, int]:
+        assert (of, options) == (-1, os.WNOHANG)
+        return ended.pop()
+
+    monkeypatch.setattr(os, "waitpid", waitpid)
     template._reap()
     assert ended == []
 

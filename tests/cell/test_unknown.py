@@ -68,6 +68,22 @@ def test_two_names_in_one_place_are_both_known():
     assert not unknown.is_unknown(other, ())
 
 
+class Placed(str):
+    """A name whose hash says which place it has."""
+
+    __slots__ = ()
+
+    def __hash__(self) -> int:
+        return int(self[1:])
+
+
+def test_each_place_is_a_bit_of_its_own(monkeypatch: pytest.MonkeyPatch):
+    """Of eight names in one byte, each is known by itself."""
+    for known in range(8):
+        monkeypatch.setattr(unknown, "_known", bytes([1 << known]))
+        assert [place for place in range(8) if not unknown.is_unknown(Placed(f"x{place}"), ())] == [known]
+
+
 class Own:
     own_attribute = 1
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import struct
+import sys
 from array import array
 from collections import Counter, OrderedDict, UserDict
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -467,3 +469,47 @@ def test_of_a_read_only_dict_a_test_shows_a_copy_and_of_the_dict_of_a_class_noth
             ends.send(other)
     with pytest.raises(ValueError, match="read-only"):
         owned.read_only([[]])
+
+
+class OwnDict(dict[object, object]):
+    pass
+
+
+BYTES, DICT, OWN = bytearray(b"abcd"), {"a": 1}, OwnDict(a=1)
+# a view; how it is written: by a test, by a test whose other end has the owner, by a candidate
+WRITTEN: dict[str, tuple[object, bytes, bytes, bytes]] = {
+    "no view": (1, b"", b"", b""),
+    "keys": (DICT.keys(), b"k", b"K", b"K"),
+    "keys of a dict of its own": (OWN.keys(), b"k", b"K", b""),
+    "a read-only dict": (MappingProxyType(DICT), b"R", b"R", b"R"),
+    "one of a dict of its own": (MappingProxyType(OWN), b"", b"", b""),
+    "one of a class": (vars(OwnDict), b"", b"", b""),
+    "all bytes": (memoryview(BYTES), b"M", b"M", b"M"),
+    "all bytes, read-only": (memoryview(BYTES).toreadonly(), b"m", b"M", b"M"),
+    "some bytes": (memoryview(BYTES)[:2], b"m", b"m", b""),
+    "bytes that stay": (memoryview(b"abcd"), b"m", b"M", b"m"),
+    "every second of them": (memoryview(b"abcd")[::2], b"", b"", b""),
+    "a table of them": (memoryview(b"abcd").cast("B", (2, 2)), b"", b"", b""),
+    "numbers": (memoryview(array("b", [1])).toreadonly(), b"", b"M", b"M"),
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_a_test_shows_what_its_view_does_and_a_candidate_what_it_shows(name: str):
+    view, *letters = WRITTEN[name]
+    owner = view.obj if isinstance(view, memoryview) else gc.get_referents(view)[0] if letters[1] else None
+    for letter, shows_all, numbers in zip(letters, (False, False, True), ({}, {id(owner): 0}, {})):
+        writer = SimpleNamespace(shows_all=shows_all, containers=SimpleNamespace(numbers=numbers))
+        written = owned.parts_of(writer, view)
+        assert (written[0] if written else b"") == letter
+        if letter == b"R":
+            assert written == (b"R", (DICT,))
+            assert (written[1][0] is DICT) is (shows_all or bool(numbers))
+
+
+def test_what_a_memoryview_may_be_of(monkeypatch: pytest.MonkeyPatch):
+    assert owned.memory([numpy.arange(2), True]).readonly
+    with pytest.raises(ValueError, match="a memoryview that cannot be"):
+        owned.memory([numpy.array([None]), False])
+    monkeypatch.delitem(sys.modules, "numpy")
+    assert owned.memory([bytearray(b"a"), False]) == b"a"

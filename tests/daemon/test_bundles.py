@@ -215,9 +215,19 @@ async def test_company_is_bounded_in_checks(asked: int, given: int):
     assert 2 + 2 * sum(goes_along(job(2)) for _ in range(1000)) == given
 
 
+async def test_company_is_bounded_in_bytes():
+    goes_along = companions(job(fields=[b"x" * 1000]), 100)
+    left = (1 << 18) - 1000
+    assert [goes_along(job(fields=[b"x" * size])) for size in (left + 1, left - 1, 2, 1)] == [False, True, False, True]
+
+
 async def test_one_job_alone_is_no_bundle():
     only = job()
     assert bundle([only], lambda job: None, nobody) is only
+
+
+async def test_each_check_of_a_bundle_has_a_seal_and_so_has_each_program():
+    assert bundle([job(1), job(2), job(3)], lambda job: None, nobody).seals == 2 + 3 + 4
 
 
 # ---- whose end it was --------------------------------------------------------------

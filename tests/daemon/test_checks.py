@@ -37,6 +37,7 @@ def test_a_check_s_own_arguments_are_instead_of_its_task_s():
     assert Setting(env=(("y", "3"),)).over(base).whole == Setting(("a",), (("x", "1"), ("y", "3")))
     assert Setting(("b",)).over(base).whole == Setting(("b",), base.env)
     assert Setting().over(base) is base
+    assert not Setting(env=(("y", "3"),)).over(base).has_files
 
 
 BLANK = "stdio.expected_stdout is blank; silence never passes unless allow_empty asks for it"
@@ -136,7 +137,7 @@ def test_bytes_and_folders_of_files():
 
 def test_files_need_a_folder():
     none = Around(Setting(), Folder(0, "it has none"))
-    assert fault(run(files={"a": b""}), around=none) == (
+    assert fault(run(files={"a": b"", "b": b""}), around=none) == (
         "run.files names 'a'; files need a scratch folder, and it has none"
     )
     assert fault(run(), around=none) == ""

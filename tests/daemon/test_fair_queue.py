@@ -244,8 +244,9 @@ def test_lines_nobody_has_used_for_long_are_forgotten():
     still, waiting = {one.tenant for one in running[:2]}, {"t998", "t999"}
     queue._queues["t500"].left_at = now - 59  # a moment ago
     queue._queues["t501"].held[job("t501")] = None
+    queue._queues["t502"].results = 1  # waits for its verdict
     queue.put(job("new"))
-    assert set(queue._queues) == still | waiting | {"t500", "t501", "new"}
+    assert set(queue._queues) == still | waiting | {"t500", "t501", "t502", "new"}
     assert [one.tenant for one in drain(queue)] == ["t998", "t999", "new"]
 
 
@@ -275,6 +276,12 @@ def test_the_daemons_own_checks_are_nobodys_work():
     assert queue.present == 1
     queue.put(job("b"))
     assert queue.present == 2
+
+
+def test_who_is_put_in_behind_another_lets_nobody_go_unless_that_waits_for_its_reader():
+    queue, unread, first = FairQueue(), FairQueue(), replace(job(), outlet=Full())
+    assert [queue.put(job()) for _ in range(2)] == [True, False]
+    assert [unread.put(one) for one in (first, job())] == [True, True]
 
 
 def test_crowders_are_passed_over():
@@ -469,6 +476,7 @@ def test_nothing_is_lost_or_given_twice(steps):
         (["a"] * 3 + ["b"], 2, {"a"}),
         (["a"] * 3 + ["b"], 4, {"a"}),
         (["a"] * 2 + ["b"], 4, set()),
+        (["a"] * 2 + ["b"] * 3, 2, {"b"}),
         (["a", "b"], 9, set()),
         (list("abcdef"), 9, set("abcdef")),
     ],
@@ -552,6 +560,29 @@ def test_what_the_verdicts_that_wait_wait_for_is_begun_whatever_else_waits():
     assert drain(queue) == jobs[:1]
 
 
+def test_what_goes_before_others_already_keeps_its_place():
+    """It may be one of several verdicts' work: each of them would put it behind the others."""
+    queue = FairQueue()
+    holding = _Told(queue, "a")
+    follows, begun = [following(), following()], [replace(job(), is_begun=True) for _ in range(2)]
+    for one in (*follows, *begun):
+        queue.put(one)
+    holding.jobs.update({follows[0]: None, begun[0]: None})
+    holding.add(129 * MIB)
+    assert (holding.lets_go, follows[0].is_begun, drain(queue)) == ([False], False, [*follows, *begun])
+
+
+def test_what_no_result_waits_for_goes_before_nobody():
+    """Verdicts may be found elsewhere, and what was asked for here is no more than what has not begun."""
+    queue = FairQueue()
+    holding, jobs = _Told(queue, "a"), [job(), job()]
+    for one in jobs:
+        queue.put(one)
+    holding.jobs[jobs[1]] = None
+    holding.expect(0)
+    assert (jobs[1].is_begun, drain(queue)) == (False, jobs)
+
+
 @pytest.mark.parametrize("is_first_aside", [False, True])
 def test_what_much_waits_for_comes_back_whatever_else_of_its_stream_may_not_begin(is_first_aside: bool):
     """Else nobody's verdict would ever be known: what may not begin waits until there is less."""
@@ -632,14 +663,15 @@ def test_who_waits_for_its_own_reader_gathers_no_credit(is_full: bool):
 
 def test_behind_one_that_waits_for_a_zygote_nothing_begins_then_either():
     queue = FairQueue()
-    head, new, later = following(), job(), following()
-    new.key = later.key = replace(KEY, preloaded=True)
-    for one in (head, new, later):
+    head, new, later, begun = following(), job(), following(), replace(job(), is_begun=True)
+    new.key = later.key = begun.key = replace(KEY, preloaded=True)
+    for one in (head, new, later, begun):
         queue.put(one)
     holding = _Told(queue, "a")
     holding.add(129 * MIB)
-    assert queue.next_of(head, {new.key}) is later
-    queue.take(later)
+    for one in (later, begun):
+        assert queue.next_of(head, {new.key}) is one
+        queue.take(one)
     assert queue.next_of(head, {new.key}) is None
     holding.close()
     assert queue.next_of(head, {new.key}) is new

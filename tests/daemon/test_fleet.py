@@ -156,7 +156,7 @@ async def test_a_timeout_of_a_worker_that_waited_for_a_late_event_loop_is_run_ag
 
 
 async def test_late_is_what_comes_later_than_it_was_due(monkeypatch: pytest.MonkeyPatch):
-    clock = SimpleNamespace(now=0, monotonic_ns=lambda: clock.now)
+    clock = SimpleNamespace(now=1, monotonic_ns=lambda: clock.now)
     monkeypatch.setattr(starvation, "time", clock)
     late = starvation.Lateness()
     found = []
@@ -190,6 +190,15 @@ def test_only_such_an_end_of_a_worker_is_unsure():
     for killed in range(messages.KILLED_PARTNER + 1):
         result = Result(facts=Exit(9, killed=killed))
         assert starvation.is_unsure(result) is (killed == messages.KILLED_UNSURE)
+        late = replace(result, late_ns=1)
+        assert starvation.is_unsure(late) is (killed in (messages.KILLED_UNSURE, messages.KILLED_WALL))
+
+
+def test_a_crowded_host_is_no_excuse_for_a_wall_timeout_that_is_known(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(os, "getloadavg", lambda: (9.0, 0.0, 0.0))
+    ends = [replace(each, late_ns=1) for each in (LATE, replace(LATE, facts=UNSURE.facts))]
+    decided = [each.facts.killed for each in starvation.decided(ends, 2)]
+    assert decided == [messages.KILLED_WALL, messages.KILLED_STARVED]
 
 
 @pytest.mark.parametrize(
@@ -254,6 +263,19 @@ async def test_a_tenant_without_a_worker_finds_a_zygote_for_it():
     theirs = job("c")
     await daemon.put(job("a"), theirs)
     assert daemon.running()[2] == [theirs]
+
+
+async def test_who_asks_for_a_zygote_pays_for_it_and_for_nothing_that_the_daemon_starts(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    daemon, paid = Daemon(), list[tuple[str, float]]()
+    monkeypatch.setattr(daemon.fleet, "_charge", lambda *charged: paid.append(charged))
+    monkeypatch.setattr(fleets.launch, "cpu_ns", lambda _pid: 10**9)
+    monkeypatch.setattr(fleets.Template, "take_cost_ns", lambda _self: 10**9)
+    await daemon.open()
+    assert paid == []
+    await daemon.fleet.start(OTHER, "t")
+    assert paid == [("t", 2.0)]
 
 
 async def test_where_all_of_a_kind_are_slow_another_starts_after_a_moment(monkeypatch: pytest.MonkeyPatch):

@@ -13,7 +13,7 @@ from cruxboxd.zygotes.read_back import FilesRead
 from made_up_zygotes import Daemon, job, made_up, settle  # noqa: F401 - a fixture
 
 SIZE = 1 << 20
-RESULT = Result(b"r" * SIZE, Exit(), streams=(b"o" * SIZE, b"e"), files=FilesRead((("f", b"12"),)))
+RESULT = Result(b"r" * SIZE, Exit(), streams=(b"o" * SIZE, b"e"), files=FilesRead((("f", b"123"),)))
 
 
 def test_with_each_verdict_its_bytes_leave_and_with_the_last_all():
@@ -58,11 +58,11 @@ async def test_a_result_waits_from_the_moment_its_worker_is_gone():
         assert (held_by(daemon), list(holding.jobs)) == (0, [one])
         daemon.scheduler._queue.remove(one)
         one.finish(RESULT)
-        assert held_by(daemon) == 2 * SIZE + 3
+        assert held_by(daemon) == 2 * SIZE + 4
         await running
         assert not holding.jobs
         hold_more(1)
-        assert held_by(daemon) == 2 * SIZE + 4
+        assert held_by(daemon) == 2 * SIZE + 5
         leave(0)
         assert held_by(daemon) == 0
     assert current_holding.get() is None

@@ -209,9 +209,8 @@ async def test_what_is_expected_is_read_beside_no_script(checks: list[Check]):
     assert sorted(job.fields[1::2] for job in told.of(messages.JOB_READ)) == [[each] for each in sorted(wanted)]
 
 
-async def test_others_have_a_turn_while_texts_are_looked_for(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(texts, "_AT_ONCE", 3)
-    tasks = [replace(TASK, checks=[call("f(1)", "x" * size), call("f(2)", "x")]) for size in (1, 3)]
+async def test_others_have_a_turn_while_texts_are_looked_for():
+    tasks = [replace(TASK, checks=[call("f(1)", "x" * size), call("f(2)", "x")]) for size in (1, 1 << 18)]
     turns: list[int] = []
     asyncio.get_running_loop().call_soon(turns.append, 1)
     found = [(len(each), len(turns)) async for each in texts.texts_of_all(tasks[:1])]

@@ -121,7 +121,7 @@ def test_memory_that_runs_out_between_two_checks_is_nobodys_answer():
     report = read(plan("idd"), records.limit(messages.MEMORY_LIMIT, 0, 0), asked=replace(TWO, count=3))
     assert (indexes(report), report.forged, report.is_over) == ([1], "", True)
     report = read(plan("ii"), records.limit(messages.MEMORY_LIMIT, 0, 0))
-    assert (indexes(report), report.forged, report.is_over) == ([], "", True)
+    assert (indexes(report), report.forged, report.is_over, report.ran_out_of_memory) == ([], "", True, True)
     assert read(plan("dd"), value(0), records.limit(messages.MEMORY_LIMIT, 1, 0)).ran_out_of_memory
     flagged = frame([messages.RAISED, numbers(flags=records.OUT_OF_MEMORY), b"E", b"", b"\0" * 4, b"", b""])
     assert read(plan("dd"), flagged, value(1)).ran_out_of_memory
@@ -448,6 +448,7 @@ def test_a_run_may_have_every_note_but_one():
 FORGED_NOTES = {
     "of another check": notes(1, NAME_AT),
     "of several": notes(0, NAME_AT, NAME_AT, NAME_AT),
+    "of all texts": notes(0, NAME_AT, NAME_AT),
     "that say what is known before": notes(0, SEEDLESS_AT),
     "of a name there is not": notes(0, b"\xff"),
     "of the first name there is not": notes(0, bytes([len(messages.FINDING_NAMES)])),

@@ -71,6 +71,11 @@ def test_behind_the_last_seal_only_an_end_counts(tail: bytes, counts: bytes, bro
     assert seals.unseal(sealed(PLAN, answer(0)) + tail, TOKENS) == seals.Unsealed(front + counts, broken)
 
 
+def test_a_report_has_room_for_the_bytes_of_each_seal():
+    """Else a worker that says as much as it may would be cut off."""
+    assert len(sealed(b"")) == seals.RECORD_BYTES
+
+
 def test_a_report_that_goes_on_breaks_nothing():
     assert seals.unseal(PLAN + answer(0), TOKENS, is_whole=False) == seals.Unsealed(PLAN + answer(0))
     report = sealed(PLAN, answer(0)) + answer(1)

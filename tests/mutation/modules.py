@@ -22,7 +22,7 @@ _CALLS, _JUDGING = "daemon/test_calls.py", "daemon/test_judging.py"
 _AGAIN, _FLEET = "daemon/test_calls_again.py", "daemon/test_fleet.py"
 _PLACING, _STALLS = "daemon/test_scheduling.py", "daemon/test_stalls.py"
 _HANDING = "daemon/test_handing_out.py"
-_SLOTS = "daemon/test_slots.py -k 'gets_one or ahead'"
+_SLOTS = "daemon/test_slots.py -k 'gets_one or ahead or a_cpu'"
 _SCRIPTS = "daemon/test_scripts_judged.py"
 _WORKERS = "daemon/test_workers_used.py"
 _AUDIT = "daemon/test_audit.py -k 'not verdicts and not never_differ'"
@@ -214,7 +214,9 @@ TESTS = {
     "cruxcell/values/views.py": ["cell/test_views.py", *_PAIRS],
     "cruxcell/values/canonical.py": ["cell/test_values.py", "fuzz/test_fuzz_values.py"],
     "cruxcell/values/equals.py": ["cell/test_values.py", "fuzz/test_fuzz_values.py"],
-    "cruxcell/values/containers.py": [*_PLAIN, "fuzz/test_fuzz_bytes.py", "cell/test_room.py", *_PAIRS],
+    "cruxcell/values/containers.py": [
+        *_PLAIN, "cell/test_views.py", "fuzz/test_fuzz_bytes.py", "cell/test_room.py", *_PAIRS,
+    ],
     "cruxcell/values/made_tables.py": ["cell/test_tables.py", "cell/test_tables_of_all_kinds.py"],
     "cruxcell/values/reader.py": [*_PLAIN, "fuzz/test_fuzz_bytes.py", *_PAIRS],
     "cruxcell/values/formulas.py": ["cell/test_formulas.py"],

@@ -361,8 +361,10 @@ class FairQueue:
     def cpu_wait_s(self, name: str) -> float:
         """Seconds until a tenant that has used up its CPU time may start something again; 0 if it may now."""
         queue = self._queues.get(name)
-        a_minute = queue.refill(time.monotonic()) if queue is not None else 0.0
-        return max(0.0, -queue.cpu_left_s * 60 / a_minute) if queue is not None and a_minute else 0.0
+        if queue is None:
+            return 0.0
+        a_minute = queue.refill(time.monotonic())
+        return max(0.0, -queue.cpu_left_s * 60 / a_minute) if a_minute else 0.0
 
     def _forget_absent(self) -> None:
         """Drop queues nobody has used for so long that forgetting changes nothing."""

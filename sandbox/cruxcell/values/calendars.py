@@ -53,7 +53,7 @@ def _word_of(kind):
     bases = type.__dict__["__mro__"].__get__(kind)  # type: tuple[type, ...]
     for module, name, word in _CLASSES:
         cls = getattr(sys.modules.get(module), name, None)
-        if cls is not None and (kind is cls or (word == "pytz" and any(each is cls for each in bases))):
+        if kind is cls or (word == "pytz" and any(each is cls for each in bases)):
             return word
     return ""
 
