@@ -36,12 +36,8 @@ def write(writer, value, depth):
         found = None if is_written else tables.parts_of(value)
     elif module.partition(".")[0] == "scipy":
         is_written = sparse.write(writer, value, depth)
-    elif module.partition(".")[0] == "sympy":
-        found = formulas.parts_of(value)
-    elif module == "PIL.Image":
-        found = (b"i", None) if images.crosses(value) else None
-    elif module.partition(".")[0] in calendars.LIBRARIES:
-        found = calendars.parts_of(value)
+    else:
+        found = _OF_LIBRARIES.get(module.partition(".")[0], _nothing)(value)
     if found is None:
         return is_written
     letter, parts = found
@@ -52,6 +48,19 @@ def write(writer, value, depth):
         return True
     _write_parts(writer, value, letter, parts, depth)
     return True
+
+
+# Of those whose values hold no others, by the name of the library; None of what does not cross.
+_OF_LIBRARIES = {
+    "sympy": formulas.parts_of,
+    "PIL": lambda value: (b"i", None) if images.crosses(value) else None,
+    **dict.fromkeys(calendars.LIBRARIES, calendars.parts_of),
+}  # type: dict[str, Any]
+
+
+def _nothing(_value):
+    # type: (Any) -> None
+    pass
 
 
 def _of_a_module(value):
