@@ -88,7 +88,8 @@ class _Server:
         self.link.more.update(have_files=files.have, made_files=files.made, listen=heard.listen, heard=heard.heard)
         self.link.more.update(have_figures=figures.have, figures=figures.figures)
         self.link.pickles = pickles = PickledHere()
-        for name, function in {**LOOKING, "pickle": pickles.pickle, "unpickle": pickles.unpickle}.items():
+        pickling = {"pickle": pickles.pickle, "pickled": pickles.pickled, "unpickle": pickles.unpickle}
+        for name, function in {**LOOKING, **pickling}.items():
             self.link.more[name] = self._looking(function)
         self._awaited, self.own_depth = Awaited(), 0  # a depth that the program has not set
         self._borrower = Borrower(namespace, _HARNESS_FRAMES + _FRAMES_OF_PARTNERS)

@@ -104,17 +104,20 @@ class Folder:
         return b"".join(parts)
 
     def put(self, path, content, changed_ns):
-        # type: (str, Any, int) -> None
-        """Have it there as the other half has. What cannot be is left as it is."""
+        # type: (str, Any, int) -> bool
+        """Have it there as the other half has. What cannot be is left as it is. Is it?"""
         if self._is_below_a_link(path):  # another place than the path says
-            return
+            return False
+        is_put = False
         try:
             self._put(path, content)
+            is_put = True
             if type(content) is bytes:
                 os.utime(self._at(path), ns=(changed_ns, changed_ns), follow_symlinks=False)
         except (OSError, OverflowError, ValueError):
             pass
         self._is_alike(path, content)
+        return is_put
 
     def _is_below_a_link(self, path):
         # type: (str) -> bool
@@ -204,7 +207,9 @@ class PassedFiles:
         # type: (Iterable[str], Iterable[str], str) -> None
         self._folder = Folder(place)
         self._passed = {}  # type: dict[str, bool]  # with whether it was the program that said it first
-        self._made_there = set()  # type: set[str]  # files that are as the program has made them, unless they have changed
+        # Files that are as the program has made them, unless they have changed, with a hash of what it has made: it
+        # says what time a file has, so another of the script's may look like that.
+        self._made_there = {}  # type: dict[str, int]
         self._said = set()  # type: set[int]
         self._texts = None  # type: Any
         self._working = ""
@@ -303,7 +308,7 @@ class PassedFiles:
                 if looks is not _IS_FOLDER and not folder.has(path) and not self._is_passed(path, False):
                     raise ValueError(SAID)
                 told += folder.told(path)
-                self._made_there.discard(path)
+                self._made_there.pop(path, None)
                 if type(told[-2]) is bytes:
                     self._note_words(told[-2][:_MOST_READ])
         return told
@@ -316,8 +321,9 @@ class PassedFiles:
         for path, content, changed_ns in zip(told[0::3], told[1::3], told[2::3]):
             is_content = content is _IS_GONE or content is _IS_FOLDER or type(content) is bytes
             if _is_path(path) and is_content and type(changed_ns) is int and self._may_take(path, content):
-                self._folder.put(path, content, changed_ns)
-                self._made_there.add(path)
+                self._made_there.pop(path, None)
+                if self._folder.put(path, content, changed_ns):  # else it may be the script's still
+                    self._made_there[path] = hash(content)
                 if type(content) is bytes:
                     self._say(content[:_MOST_READ])
 
@@ -336,7 +342,9 @@ class PassedFiles:
         # type: (str) -> bool
         """Is the file as the program has made it?"""
         below = self._folder.below(path)
-        return below in self._made_there and not self._folder.has_changed(below)
+        if below not in self._made_there or self._folder.has_changed(below):
+            return False
+        return hash(self._folder.content(below)) == self._made_there[below]
 
     def may_be_opened(self, path, is_moved=False):
         # type: (str, bool) -> bool

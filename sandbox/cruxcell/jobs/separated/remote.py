@@ -213,10 +213,7 @@ class RemoteBase(metaclass=RemoteType):
             is_deep = caller.f_code.co_name == "deepcopy"
             memo = caller.f_locals.get("memo")
             return lambda: copied_there(self, is_deep, memo), ()
-        connection[0].pickles.meets_another()
-        return connection[0].refuse(
-            "a %s lives in the other process and cannot be pickled here: require IN_PROCESS" % type(self).__name__
-        )
+        return connection[0].pickles.reduced(self, protocol)
 
 
 class RemoteObject(RemoteBase):

@@ -164,7 +164,6 @@ class ScriptLink(Link):
             value = answered(value, may_stop, self._expects, self.has_cancelled)
         else:
             self._mocks.got(operation, place, value)
-            self.pickles.note(value)
         self._names.rebind()
         self._took(value if kind == b"v" else None)  # a text cannot hold what it raises
         if told is None:
