@@ -159,6 +159,21 @@ def test_a_file_by_another_s_name_is_none_of_the_candidate_s(pickles: Pickles, t
     assert pickles._link.asked == []
 
 
+@pytest.mark.parametrize("opened", [open, gzip.open])
+def test_what_was_read_before_the_candidate_made_it_is_the_script_s(pickles: Pickles, tmp_path: Path, opened: Any):
+    path = str(tmp_path / "a")
+    pickles._link.made.append(path)
+    with opened(path, "wb") as file:
+        file.write(DATA)
+    with opened(path, "rb") as file:
+        assert file.read(1)
+        file.seek(0)
+        with opened(path, "wb") as other:
+            other.write(PATHS)
+        assert (pickle.load(file), file.tell()) == (Fraction(1, 2), len(DATA))
+    assert pickles._link.asked == []
+
+
 def test_an_object_of_the_candidate_s_is_pickled_there_and_all_else_here(pickles: Pickles):
     first, second = Proxy(), Proxy()
     data = pickle.dumps({"want": 4, "got": [first, second, first]}, 2)
@@ -236,6 +251,16 @@ def test_a_pickle_in_a_pickle(pickles: Pickles):
     assert pickles._link.asked == [("pickle", None, 1, None, one, two, one)]
     held_by(pickles, "a", "b", "c")
     assert pickle.loads(data) == ["a", ["b", "c"]]
+
+
+@pytest.mark.parametrize("state", ["(Va\nI1\nd", "(N(V__module__\nVa\ndt", "(N(V__class__\ncbuiltins\nrange\ndt"])
+def test_nothing_is_set_on_what_stands_for_an_object(pickles: Pickles, state: str):
+    pickle.dumps(Proxy())
+    module, name = OF_THE_OTHER_HALF
+    name = f"c{module}\n{name}\n"
+    assert pickle.loads(f"{name}.".encode()) is of_pickles._object
+    with pytest.raises((AttributeError, TypeError)):
+        pickle.loads(f"{name}{state}b.".encode())
 
 
 @pytest.fixture

@@ -36,19 +36,28 @@ class _HoldsAnother(BaseException):
     """What the candidate pickles for the script holds an object of the script's."""
 
 
-def _object(_apart, number, at):
-    # type: (str, int, int) -> Any
-    """Of a pickle that is loaded in either half: the object that stands there as these numbers."""
-    return connection[0].pickles.kept.take(number, at)
+class _Object:
+    """What loads an object in either half by the numbers that a pickle has in its place. A pickle can set nothing on
+    it, as on no class of data: the candidate may name it, too."""
+
+    __slots__ = ()
+    __module__ = OF_THE_OTHER_HALF[0]
+
+    def __call__(self, _apart, number, at):
+        # type: (str, int, int) -> Any
+        return connection[0].pickles.kept.take(number, at)
+
+    def __reduce__(self):
+        # type: () -> str
+        return OF_THE_OTHER_HALF[1]
 
 
-_object.__module__, _object.__name__ = OF_THE_OTHER_HALF
-_object.__qualname__ = _object.__name__
+_object = _Object()
 
 
 def _can_be_loaded():
     # type: () -> None
-    """A pickle names a function by its module, and the modules of the harness are found by no name."""
+    """A pickle names it by a module, and those of the harness are found by no name."""
     module, name = OF_THE_OTHER_HALF
     __import__(module)
     setattr(sys.modules[module], name, _object)
@@ -58,6 +67,12 @@ def load_own(load, *data, **how):
     # type: (Any, Any, Any) -> Any
     """What the script has pickled itself may be made of anything: `texts` knows this function."""
     return load(*data, **how)
+
+
+def _loaded(load, data, how):
+    # type: (Any, bytes, dict[str, Any]) -> tuple[Any, int]
+    file = BytesIO(data)
+    return load(file, **how), file.tell()
 
 
 def _of_data(pickle):
@@ -167,14 +182,21 @@ class Pickles:
             # type: (Any, Any) -> Any
             if type(data) in (bytes, bytearray) and bytes(data) in self._own:
                 return load_own(loads_here, data, **how)
-            return self._loaded_there(BytesIO(data), how) if self._is_given(data) else loads_here(data, **how)
+            return self._loaded_there(data, how)[0] if self._is_given(data) else loads_here(data, **how)
 
         def load(file, **how):
             # type: (Any, Any) -> Any
             size = self._own_in(file)
             if size:
                 return load_own(loads_here, file.read(size), **how)
-            return self._loaded_there(file, how) if self._is_theirs(file) else load_here(file, **how)
+            begin = file.tell() if type(file) in _readers() else 0
+            found = self._rest_of(file)
+            if found is None:
+                return load_here(file, **how)
+            rest, is_theirs = found
+            value, size = self._loaded_there(rest, how) if is_theirs else _loaded(load_here, rest, how)
+            file.seek(begin + size)
+            return value
 
         for function in (dumps, dump, loads, load):
             function.__module__, function.__qualname__ = "pickle", function.__name__  # an object may be pickled by them
@@ -220,17 +242,14 @@ class Pickles:
             del self._own[next(iter(self._own))]
         return found
 
-    def _loaded_there(self, file, how):
-        # type: (Any, dict[str, Any]) -> Any
-        """What a pickle of the candidate's holds: data, or what the candidate says."""
-        begin = file.tell()
+    def _loaded_there(self, data, how):
+        # type: (bytes, dict[str, Any]) -> tuple[Any, int]
+        """(What a pickle of the candidate's holds: data, or what the candidate says; where it ends.)"""
+        file = BytesIO(data)
         try:
-            return self._unpickler(file, **how).load()
+            return self._unpickler(file, **how).load(), file.tell()
         except _NotData:
-            file.seek(begin)
-        found, size = self._asked(file.read(), how)
-        file.seek(begin + size)
-        return found
+            return self._asked(data, how)
 
     def _asked(self, data, how, library="pickle"):
         # type: (bytes, dict[str, Any], str) -> tuple[Any, int]
@@ -253,19 +272,25 @@ class Pickles:
         # type: (Any) -> bool
         return any(each is data for each in self._given)
 
-    def _is_theirs(self, file):
-        # type: (Any) -> bool
-        """Does it read bytes that the candidate has given, or a file as the candidate has made it, and not another that
-        was opened by that name?"""
+    def _rest_of(self, file):
+        # type: (Any) -> tuple[bytes, bool] | None
+        """What is left of bytes that the candidate has given, or of a file as the candidate has made it, and whether
+        that is the candidate's; None of others, which are not read."""
         if type(file) is BytesIO:
-            return self._is_given(file.getvalue())
+            return (file.read(), True) if self._is_given(file.getvalue()) else None
         name, files = getattr(file, "name", None), self._link.alongside.files
         if type(file) not in _readers() or type(name) is not str or files is None or not files.is_made_there(name):
-            return False
+            return None
         try:
-            return os.path.samestat(os.fstat(file.fileno()), os.lstat(name))
+            is_open = os.path.samestat(os.fstat(file.fileno()), os.lstat(name))
         except OSError:  # it reads no file
-            return False
+            is_open = False
+        if not is_open:  # but another that was opened by that name
+            return None
+        with (open if type(file) is BufferedReader else sys.modules["gzip"].open)(name, "rb") as other:
+            other.seek(file.tell())
+            rest = file.read()  # some of it, it may have read before the candidate made the file
+            return rest, rest == other.read()
 
 
 def _readers():
