@@ -37,7 +37,7 @@ for _name in (
 class Objects:
     """Writes each as itself: both ends are here."""
 
-    class_of_proxies, is_test = None, True
+    class_of_proxies, is_test, hear = None, True, None
 
     def __init__(self):
         self.kept = []

@@ -32,7 +32,7 @@ class Other:
         self.calls: Callable[[], object] | None = None
         self.objects = SimpleNamespace(classes={})
         self.doubts = Doubts()
-        self.pickles = SimpleNamespace(meets_another=lambda: None)
+        self.pickles = SimpleNamespace(reduced=lambda value, protocol: ("reduced", value, protocol))
         self.last = 0
 
     def ask(self, operation: str, *fields: object) -> Any:
@@ -82,7 +82,7 @@ class Other:
 
 
 @contextmanager
-def connected(other: Other) -> Iterator[Other]:
+def connected(other: Any) -> Iterator[Any]:
     before, runs.connection[:] = list(runs.connection), [other]
     yield other
     runs.connection[:] = before

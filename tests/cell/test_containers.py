@@ -438,6 +438,20 @@ class Objects:
     def filled(self, _value: object) -> None:
         pass
 
+    hear: Any = None
+
+
+def test_bytes_that_are_read_are_told():
+    heard: list[bytes] = []
+    objects = Objects()
+    writer = Writer(Containers(), objects)
+    writer.value([b"a1", {"b": (b"c2", bytearray(b"d3"))}, "e4"], 0)
+    assert Reader(writer.bytes(ROOM), Containers(1), objects).value(0)[0] == b"a1"
+    objects.hear = heard.append
+    found = Reader(writer.bytes(ROOM), Containers(1), objects).value(0)
+    assert heard == [b"a1", b"c2"]
+    assert heard[1] is found[1]["b"][0], "the very object"
+
 
 def test_where_objects_cross_so_do_factories():
     writer = Writer(Containers(), Objects())

@@ -96,27 +96,6 @@ def test_what_a_function_of_the_other_end_raises_is_raised(kind: bytes, monkeypa
             link.call(len, (), {})
 
 
-def test_a_copy_is_as_deep_as_was_asked_for():
-    inner = [1]
-    assert [links.copied([inner], is_deep, 0)[0] is inner for is_deep in (False, True)] == [True, False]
-
-
-def test_what_is_copied_at_once_refers_to_each_other(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(links, "_memos", {})
-    inner = [1]
-    first, second, other = (links.copied([inner], True, number)[0] for number in (1, 1, 2))
-    assert first is second
-    assert first is not other
-    assert links.copied(inner, True, 1) is first
-    for number in (0, None, [1], True):
-        assert links.copied(inner, True, number) is not links.copied(inner, True, number)
-    for number in range(3, 18):
-        links.copied(inner, True, number)
-    assert links.copied(inner, True, 2) is other, "so many are kept"
-    assert links.copied(inner, True, 1) is not first
-    assert len(links._memos) == 16
-
-
 @pytest.mark.parametrize("begins", [True, False])
 def test_threads_of_the_other_end_are_served_where_one_can_be_started(begins: bool, monkeypatch: pytest.MonkeyPatch):
     made = SimpleNamespace(begin=lambda: begins)

@@ -94,7 +94,7 @@ def function(n: int) -> int:
     [
         ("call", function, [""], True),
         ("special", Plain(), ["__len__"], True),
-        ("copy", Plain(), [True], True),
+        ("copy", Plain(), [True, None, 1], True),
         ("names", Plain(), [], False),
         ("get", Plain(), ["z"], True),
         ("get", Plain(), ["_y"], False),

@@ -589,3 +589,39 @@ def test_only_who_compares_files_has_their_contents_compared(tmp_path: Path, mon
     assert filecmp._sig is before  # type: ignore[attr-defined]
     PassedFiles({"filecmp"}, place=str(tmp_path))
     assert filecmp._sig(os.stat(tmp_path)) != filecmp._sig(os.stat(tmp_path))  # type: ignore[attr-defined]
+
+
+def test_a_file_is_the_program_s_as_long_as_it_is_what_the_program_made(halves: Halves):
+    halves.ask(run=lambda: halves.do(("a", "one")))
+    assert halves.passed.is_made_there("a")
+    assert halves.passed.is_made_there(halves.path("a"))
+    (halves.test / "a").write_text("more")
+    assert not halves.passed.is_made_there("a")
+    assert not halves.passed.is_made_there("b")
+
+
+def test_another_file_of_the_time_that_the_program_says_is_the_script_s(halves: Halves):
+    def make() -> None:
+        halves.do(("a", "one"))
+        os.utime(halves.program / "a", ns=(0, 0))
+
+    halves.ask(run=make)
+    assert halves.passed.is_made_there("a")
+    (halves.test / "a").write_text("two")
+    os.utime(halves.test / "a", ns=(0, 0))
+    assert not halves.passed.is_made_there("a")
+
+
+def test_what_cannot_be_put_is_still_the_script_s(halves: Halves, monkeypatch: pytest.MonkeyPatch):
+    (halves.test / "a").write_text("mine")
+    halves.ask("a")
+    halves.ask("a", run=lambda: halves.do(("a", "first")))
+    assert halves.passed.is_made_there("a")
+
+    def refuse(*_: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(Folder, "_put", refuse)
+    halves.ask("a", run=lambda: halves.do(("a", "other")))
+    assert (halves.test / "a").read_text() == "first"
+    assert not halves.passed.is_made_there("a")

@@ -15,14 +15,22 @@ from typing import Any
 
 import pytest
 from cruxcell.analysis.parsing import CHECK
-from cruxcell.jobs.separated import permissions, texts
+from cruxcell.jobs.separated import permissions, pickles, texts
 from cruxcell.jobs.separated.configurations import (
     follow_configurations,
     follow_documents,
     follow_expressions,
 )
 from cruxcell.jobs.separated.remote import RemoteObject
-from cruxcell.jobs.separated.texts import Texts, _is_data, _is_harmless, _Own, _sources, is_of_data
+from cruxcell.jobs.separated.texts import (
+    OF_THE_OTHER_HALF,
+    Texts,
+    _is_data,
+    _is_harmless,
+    _Own,
+    _sources,
+    is_of_data,
+)
 
 yaml = pytest.importorskip("yaml", reason="PyYAML is part of the dev extra")
 SCRIPT = """
@@ -284,6 +292,26 @@ def test_what_came_of_identifiers_may_take_the_place_of_another():
     assert heard.ask(*set_code, CODE) == "left at 2"
 
 
+PICKLES, LOADS_OWN = frame(pickles.__name__, "loads"), frame(pickles.__name__, pickles.load_own.__name__)
+
+
+@pytest.mark.parametrize(
+    ("frames", "comes"),
+    [
+        ([SCRIPTS, PICKLES], "left at 2"),
+        ([SCRIPTS, PICKLES, LOADS_OWN], "ran"),
+        ([SCRIPTS, PICKLES, LOADS_OWN, TWINS], "ran"),
+        ([SCRIPTS, LOADS_OWN, PICKLES], "left at 2"),  # by what is in it bytes are loaded that may be the candidate's
+        ([SCRIPTS, LOADS_OWN, SCRIPTS], "left at 2"),
+        ([SCRIPTS, LOADS_OWN, LIBRARY], "left at 2"),
+        ([SCRIPTS, frame("other", "load_own")], "left at 2"),
+    ],
+)
+def test_what_the_script_has_pickled_itself_may_be_of_any_class(frames: list[Frame], comes: str):
+    assert Heard().ask(frames, "pickle.find_class", "fractions", "Fraction") == comes
+    assert Heard().ask(frames, "exec", CODE) == "left at 2"
+
+
 def test_each_event_has_its_code():
     heard, script = Heard(), [SCRIPTS]
     for event, before, of_data in [("function.__new__", [], []), ("object.__setattr__", [heard, "__code__"], [heard])]:
@@ -292,6 +320,7 @@ def test_each_event_has_its_code():
         assert not of_data or heard.ask(script, event, heard, "name", CODE) == "ran"
     assert heard.ask(script, "pickle.find_class", "datetime", "date") == "ran"
     assert heard.ask(script, "pickle.find_class", "builtins", "eval") == "left at 2"
+    assert heard.ask(script, "pickle.find_class", *OF_THE_OTHER_HALF) == "ran"
     for is_foreign in (True, False):
         heard.is_foreign = is_foreign
         if is_foreign:

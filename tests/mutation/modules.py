@@ -172,6 +172,7 @@ TESTS = {
     ],
     "cruxcell/jobs/separated/placing.py": [*_PROXIES, _OBJECTS, "cell/test_separated_equality.py", *_PAIRS],
     "cruxcell/jobs/separated/program_names.py": ["cell/test_separated_names.py", *_PAIRS],
+    "cruxcell/jobs/separated/copies.py": ["cell/test_separated_copies.py", *_PAIRS],
     "cruxcell/jobs/separated/pickles.py": ["cell/test_separated_pickles.py", *_PAIRS],
     "cruxcell/jobs/separated/proxy_classes.py": [*_PROXIES, _OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/redirected.py": [

@@ -209,6 +209,14 @@ def _read_text(reader):
 _MOST_OF_NAME = 200
 
 
+def _read_bytes(reader):
+    # type: (Reader) -> bytes
+    data = reader.take(reader.u32())
+    if reader.objects is not None and reader.objects.hear is not None:
+        reader.objects.hear(data)
+    return data
+
+
 def _read_long_text(reader, size):
     # type: (Reader, int) -> str
     """Decoded where it lies."""
@@ -255,7 +263,7 @@ _READERS = {
     ord("u"): _read_unequal,
     ord("U"): _read_unequal_complex,
     ord("s"): _read_text,
-    ord("b"): lambda reader: reader.take(reader.u32()),
+    ord("b"): _read_bytes,
     ord("r"): _read_range,
     ord("@"): Reader.known,
 }  # type: dict[int, Callable[[Reader], Any]]

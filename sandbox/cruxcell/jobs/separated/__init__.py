@@ -12,6 +12,7 @@ crosses by value; of everything else its owner keeps the object, and the other s
     alongside     what goes with a question: what the script has set before it, what the program printed and wrote after
     texts         what a script runs as code beside itself
     pickles       pickles of one half that the other loads
+    copies        copies that one half makes of its objects for the other
     databases     SQL that may be the candidate's: which functions it calls, what it attaches
     memory        objects of libraries that reach the memory of their process
     by_libraries  what a library of the test's does because the candidate says so

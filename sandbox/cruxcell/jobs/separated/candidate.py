@@ -11,10 +11,11 @@ from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
 from cruxcell.jobs.separated.awaiting import Awaited
 from cruxcell.jobs.separated.borrowing import Borrower
 from cruxcell.jobs.separated.classes import state_of
+from cruxcell.jobs.separated.copies import copied
 from cruxcell.jobs.separated.deriving import made_class
 from cruxcell.jobs.separated.figures import ProgramFigures
 from cruxcell.jobs.separated.files import ProgramFiles
-from cruxcell.jobs.separated.link import CALL, Link, connect, copied
+from cruxcell.jobs.separated.link import CALL, Link, connect
 from cruxcell.jobs.separated.listening import Heard
 from cruxcell.jobs.separated.looking import LOOKING, keep
 from cruxcell.jobs.separated.measured import most_memory, used
@@ -89,7 +90,8 @@ class _Server:
         self.link.more.update(have_files=files.have, made_files=files.made, listen=heard.listen, heard=heard.heard)
         self.link.more.update(have_figures=figures.have, figures=figures.figures)
         self.link.pickles = pickles = PickledHere()
-        for name, function in {**LOOKING, "pickle": pickles.pickle, "unpickle": pickles.unpickle}.items():
+        pickling = {"pickle": pickles.pickle, "pickled": pickles.pickled, "unpickle": pickles.unpickle}
+        for name, function in {**LOOKING, **pickling}.items():
             self.link.more[name] = self._looking(function)
         self._awaited, self.own_depth = Awaited(), 0  # a depth that the program has not set
         self._borrower = Borrower(namespace, _HARNESS_FRAMES + _FRAMES_OF_PARTNERS)
@@ -130,9 +132,9 @@ class _Server:
         """A step of something that the test awaits."""
         return self.run(self._awaited.step, [target, how, *values], {})
 
-    def copy(self, target, is_deep, number):
-        # type: (Any, bool, int) -> Any
-        return self.run(copied, [target, is_deep, number], {})
+    def copy(self, target, is_deep, ours, theirs):
+        # type: (Any, bool, object, object) -> Any
+        return self.run(copied, [target, is_deep, ours, theirs], {})
 
     def states(self, _target, *values):
         # type: (object, Any) -> list[dict[str, Any]]

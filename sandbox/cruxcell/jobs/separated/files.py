@@ -106,19 +106,22 @@ class Folder:
         return b"".join(parts)
 
     def put(self, path, content, about):
-        # type: (str, Any, tuple[int, int]) -> None
-        """Have it there as the other half has. What cannot be is left as it is. `about`: time and permissions of a
-        file."""
+        # type: (str, Any, tuple[int, int]) -> bool
+        """Have it there as the other half has. What cannot be is left as it is. Is it? `about`: time and permissions of
+        a file."""
         if self._is_below_a_link(path):  # another place than the path says
-            return
+            return False
+        is_put = False
         try:
             self._put(path, content)
+            is_put = True
             if type(content) is bytes:
                 os.chmod(self._at(path), about[1] & _PERMISSIONS)
                 os.utime(self._at(path), ns=(about[0], about[0]), follow_symlinks=False)
         except (OSError, OverflowError, ValueError):
             pass
         self._is_alike(path, content)
+        return is_put
 
     def enter(self, path):
         # type: (str) -> bool
@@ -221,7 +224,9 @@ class PassedFiles:
         # type: (Iterable[str], Iterable[str], str) -> None
         self._folder = Folder(place)
         self._passed = {}  # type: dict[str, bool]  # with whether it was the program that said it first
-        self._made_there = set()  # type: set[str]  # files that are as the program has made them, unless they have changed
+        # Files that are as the program has made them, unless they have changed, with a hash of what it has made: it
+        # says what time a file has, so another of the script's may look like that.
+        self._made_there = {}  # type: dict[str, int]
         self._said = set()  # type: set[int]
         self._texts = None  # type: Any
         self._working = self._own_working = ""  # the latter where the script has gone by itself
@@ -328,7 +333,7 @@ class PassedFiles:
                 if looks is not _IS_FOLDER and not folder.has(path) and not self._is_passed(path, False):
                     raise ValueError(SAID)
                 told += folder.told(path)
-                self._made_there.discard(path)
+                self._made_there.pop(path, None)
                 if type(told[-2]) is bytes:
                     self._note_words(told[-2][:_MOST_READ])
         return told
@@ -342,8 +347,9 @@ class PassedFiles:
             is_content = content is _IS_GONE or content is _IS_FOLDER or type(content) is bytes
             is_told = is_content and type(about) is tuple and list(map(type, about)) == [int, int]
             if is_told and _is_path(path) and self._may_take(path, content):
-                self._folder.put(path, content, about)
-                self._made_there.add(path)
+                self._made_there.pop(path, None)
+                if self._folder.put(path, content, about):  # else it may be the script's still
+                    self._made_there[path] = hash(content)
                 if type(content) is bytes:
                     self._say(content[:_MOST_READ])
             elif path == _WORKING and type(content) is str:
@@ -372,7 +378,9 @@ class PassedFiles:
         # type: (str) -> bool
         """Is the file as the program has made it?"""
         below = self._folder.below(path)
-        return below in self._made_there and not self._folder.has_changed(below)
+        if below not in self._made_there or self._folder.has_changed(below):
+            return False
+        return hash(self._folder.content(below)) == self._made_there[below]
 
     def may_be_opened(self, path, is_moved=False):
         # type: (str, bool) -> bool

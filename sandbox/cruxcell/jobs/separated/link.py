@@ -350,27 +350,6 @@ def _places(data):
     return kind, number, count, body
 
 
-def copied(target, is_deep, number):
-    # type: (Any, object, object) -> Any
-    """`number` stands for all that the other half copies at once, 0 for this alone."""
-    import copy
-
-    return copy.deepcopy(target, _memo_of(number)) if is_deep else copy.copy(target)
-
-
-def _memo_of(number):
-    # type: (object) -> dict[int, Any]
-    if type(number) is not int or not number:
-        return {}
-    if number not in _memos and len(_memos) >= _MOST_MEMOS:
-        del _memos[next(iter(_memos))]
-    return _memos.setdefault(number, {})
-
-
-_memos = {}  # type: dict[int, dict[int, Any]]
-_MOST_MEMOS = 16
-
-
 _MOST_BYTES = MAX_MESSAGE + (1 << 20)  # of a frame
 _U32 = struct.Struct("<I")
 # Of a frame of three fields: its size, the first one, the length of the second, and how that begins (_HEAD).

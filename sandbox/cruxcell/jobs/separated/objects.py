@@ -74,6 +74,7 @@ class Objects:
         self._passed = {}  # type: dict[tuple[str, str], Any]
         self._places = {}  # type: dict[int, tuple[Any, str, str]]
         self.serve = None  # type: Any  # of the test's: what calls a function for the other side
+        self.hear = None  # type: Any  # of the test's: what is told of bytes that are read
         self._is_of_an_error = False  # the class that is read or written next: of an exception, or the base of a class
         self.placing = Placing()
 

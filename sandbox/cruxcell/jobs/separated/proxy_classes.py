@@ -17,6 +17,7 @@ from cruxcell.jobs.separated.asking import (
     own_of_value,
     unsaid,
 )
+from cruxcell.jobs.separated.copies import copied_there
 from cruxcell.jobs.separated.deriving import Asked, derive_by, is_statement, keep_ahead, own_names
 from cruxcell.jobs.separated.equality import hold_the_same
 from cruxcell.jobs.separated.operations import (
@@ -40,7 +41,6 @@ from cruxcell.jobs.separated.remote import (
     RemoteObject,
     RemoteType,
     class_of_alias,
-    copied_there,
     make,
     marked,
     now,

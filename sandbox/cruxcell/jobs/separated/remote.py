@@ -5,8 +5,8 @@ For every class of the other side there is one class here, with the same name an
 """
 
 import sys
-from itertools import count
 
+from cruxcell.jobs.separated.copies import copied_there
 from cruxcell.jobs.separated.deriving import (
     bases_for,
     checked,
@@ -213,10 +213,7 @@ class RemoteBase(metaclass=RemoteType):
             is_deep = caller.f_code.co_name == "deepcopy"
             memo = caller.f_locals.get("memo")
             return lambda: copied_there(self, is_deep, memo), ()
-        connection[0].pickles.meets_another()
-        return connection[0].refuse(
-            "a %s lives in the other process and cannot be pickled here: require IN_PROCESS" % type(self).__name__
-        )
+        return connection[0].pickles.reduced(self, protocol)
 
 
 class RemoteObject(RemoteBase):
@@ -271,17 +268,6 @@ def is_remote(value):
     # type: (object) -> bool
     """Is it a class or an object of the other side's, which holds nothing here?"""
     return type(value) is RemoteType or issubclass(type(value), RemoteObject)
-
-
-def copied_there(value, is_deep, memo=None):
-    # type: (RemoteBase, bool, Any) -> Any
-    """A copy that the other side makes of its object; with one `memo` of `deepcopy` copies refer to each other, too."""
-    number = memo.setdefault(_OF_COPIES, next(_copies)) if type(memo) is dict else 0
-    return checked(type(value), connection[0].ask("copy", value, is_deep, number), "copy of an object")
-
-
-_OF_COPIES = "number of the copies on the other side"
-_copies = count(1)
 
 
 _MADE_HERE = "an object of class %s was made in the test's process, by object.__new__: require IN_PROCESS"

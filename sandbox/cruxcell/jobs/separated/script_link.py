@@ -13,6 +13,7 @@ from cruxcell.jobs.separated.alongside import Alongside
 from cruxcell.jobs.separated.awaiting import Lent
 from cruxcell.jobs.separated.compared_tables import ComparedTables
 from cruxcell.jobs.separated.configurations import follow_named
+from cruxcell.jobs.separated.copies import copied
 from cruxcell.jobs.separated.docstrings import NO_EXAMPLES, follow_doctests
 from cruxcell.jobs.separated.doubts import Doubts
 from cruxcell.jobs.separated.equality import BECAME, Notes, hold_what_was_made, shown_by
@@ -20,7 +21,7 @@ from cruxcell.jobs.separated.exceptions import answered
 from cruxcell.jobs.separated.figures import SharedFigures
 from cruxcell.jobs.separated.files import PassedFiles
 from cruxcell.jobs.separated.lending import Lender
-from cruxcell.jobs.separated.link import TOO_LARGE, Broken, Link, Unsent, connect, copied
+from cruxcell.jobs.separated.link import TOO_LARGE, Broken, Link, Unsent, connect
 from cruxcell.jobs.separated.listening import Listener
 from cruxcell.jobs.separated.looking import follow_hints, follow_sizes, follow_sources
 from cruxcell.jobs.separated.measured import follow_clocks, follow_times, follow_usage
@@ -174,7 +175,6 @@ class ScriptLink(Link):
         else:
             self._mocks.got(operation, place, value)
             self._tables.got(operation, place, value)
-            self.pickles.note(value)
         self._names.rebind()
         self._took(value if kind == b"v" else None)  # a text cannot hold what it raises
         if told is None:

@@ -77,8 +77,12 @@ _CALM = frozenset(
 _CALM_ONES = {name: getattr(builtins, name) for name in _CALM - _ENDS_ITERATIONS}
 _FUNCTIONS = frozenset(["<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"])
 _FLAGS = 0x1FF0000  # of a code: which `from __future__ import` were in force
-# What of ours stands between the hook and who runs something: that of the pure twin is a function of Python's itself.
-_BETWEEN = frozenset(["cruxcell.native.pure", "cruxcell.jobs.separated.pickles"])
+# What stands in the script's pickles for the other half's objects, by module and name.
+OF_THE_OTHER_HALF = "copy", "_object_of_the_other_half"
+# The function of ours that loads what the script itself has pickled. Others beside it stand between who runs something
+# and the hook.
+_LOADS_OWN = ("cruxcell.jobs.separated.pickles", "load_own")
+_TWIN = "cruxcell.native.pure"  # whose hook is a function of Python's itself
 _SIMPLE = frozenset(map(id, (str, bytes, int, float, bool, complex, type(None), range, bytearray)))
 _HOLDING = (list, tuple, dict, set, frozenset)
 # Those of the harness, by which it reports and hears of the candidate.
@@ -155,16 +159,14 @@ class Texts:
             if arguments[0] in self.before_import:
                 self.before_import[arguments[0]]()
             return
-        caller = _frame(1)  # type: Any
-        while _name_of(caller) in _BETWEEN:
-            caller = caller.f_back
+        caller, loads_own = _who_runs(_frame(1))
         if event in _OF_FILES:
             if serves_the_candidate(caller):
                 self._refuse_files(event, arguments)
             return
         if not self._may_be_foreign() or (event == "object.__setattr__" and arguments[1] != "__code__"):
             return
-        if event == "pickle.find_class" and is_of_data(*arguments):
+        if event == "pickle.find_class" and (loads_own or arguments == OF_THE_OTHER_HALF or is_of_data(*arguments)):
             return
         code = arguments[_CODE_AT[event]] if event in _CODE_AT else None
         if _is_of_a_module(caller, self._folders) or self._own.has(code) or self._is_built(code, caller):
@@ -256,6 +258,17 @@ def is_of_data(module, name):
     if type(kind) is not type or name not in _OF_PICKLES.get(module, ()):
         return False
     return kind.__flags__ & (_HEAP | _IMMUTABLE) != _HEAP
+
+
+def _who_runs(frame):
+    # type: (Any) -> tuple[Any, bool]
+    """(The frame that has something run, is that `load_own` alone?)"""
+    while _name_of(frame) == _TWIN:
+        frame = frame.f_back
+    loads_own = (_name_of(frame), frame.f_code.co_name) == _LOADS_OWN
+    while _name_of(frame) == _LOADS_OWN[0]:
+        frame = frame.f_back
+    return frame, loads_own
 
 
 def _is_harmless(code, caller):
