@@ -9,8 +9,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
-from cruxcell.jobs.separated import files
-from cruxcell.jobs.separated.files import Folder, PassedFiles, ProgramFiles
+from cruxcell.jobs.separated import files, folders
+from cruxcell.jobs.separated.files import PassedFiles, ProgramFiles
+from cruxcell.jobs.separated.folders import Folder
 
 ABOUT = (0, 0o600)  # a file: its time and permissions
 
@@ -315,7 +316,7 @@ def test_a_file_that_cannot_be_read_is_not_there(call: str, tmp_path: Path, monk
 
 def test_a_folder_is_looked_at_to_a_depth(tmp_path: Path):
     (tmp_path / "/".join("d" * 70)).mkdir(parents=True)
-    assert len(Folder(str(tmp_path)).present()) == files._DEEPEST + 1
+    assert len(Folder(str(tmp_path)).present()) == folders._DEEPEST + 1
 
 
 def test_nothing_is_put_below_a_link(tmp_path: Path):
@@ -389,7 +390,7 @@ def test_what_was_passed_the_program_changes_though_the_script_has_meanwhile(hal
 
 def test_paths_that_the_candidate_says_are_plain():
     paths = ["a", "a/b", "/".join("d" * 65), "/".join("d" * 66), "a\0", "a/\0/b", "../a", "a/../b", "a//b", "", ".a", 5]
-    assert [files._is_path(path) for path in paths] == [True, True, True] + [False] * 9
+    assert [folders.is_path(path) for path in paths] == [True, True, True] + [False] * 9
 
 
 def test_a_long_file_crosses_whole(halves: Halves):

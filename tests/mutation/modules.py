@@ -162,6 +162,7 @@ TESTS = {
     "cruxcell/jobs/separated/seeds.py": ["cell/test_separated_lending.py", *_PAIRS],
     "cruxcell/jobs/separated/figures.py": ["cell/test_separated_figures.py", *_PAIRS],
     "cruxcell/jobs/separated/files.py": ["cell/test_separated_files.py", *_PAIRS],
+    "cruxcell/jobs/separated/folders.py": ["cell/test_separated_files.py", *_PAIRS],
     "cruxcell/jobs/separated/listening.py": ["cell/test_separated_listening.py", *_PAIRS],
     "cruxcell/jobs/separated/readings.py": ["cell/test_separated_equality.py", *_PAIRS],
     "cruxcell/jobs/separated/link.py": ["cell/test_link.py", *_PAIRS],

@@ -28,6 +28,7 @@ crosses by value; of everything else its owner keeps the object, and the other s
     borrowing     what the program has of that
     mocks         mocks of the script that it reads back from the program
     figures       figures of pyplot, of which both have the same
+    folders       the scratch folder of one half
     files         files that the script passes, and those that the program makes
     listening     warnings and logs of the program that the script listens to
     measured      CPU time that a script measures
