@@ -310,6 +310,13 @@ def test_who_cannot_compare_has_not_said_that_they_are_different(other: Candidat
     assert other.refused
 
 
+def test_nor_has_one_whose_answer_is_neither_true_nor_false(other: Candidate):
+    assert other.thing(of_a_class(other), 5, {"x": 1}) != 8
+    other.equal = numpy.array([False, False])
+    other.doubts.clear_up(other)
+    assert other.refused
+
+
 @pytest.mark.parametrize(
     ("one", "another", "is_made", "is_doubtful"),
     [({"x": 1}, {"x": 2}, False, True), ({"x": 1}, {"x": 1}, False, False), (8, {"x": 1}, False, False),

@@ -65,7 +65,7 @@ LIES = {name: LIAR + program for name, _, program in (part.partition("\n") for p
 # All questions were answered as WANTED says; what says that it equals a number is FAILED for that alone, in the end.
 AS_WANTED = ("PASSED", "FAILED the script took a ")
 # What would answer for itself whether it equals a table, and is not asked.
-OBJECTS = {"an object", "an object with an array", "a subclass", "a class that says it is another", "an index"}
+OBJECTS = {"an object", "an object with an array", "a subclass", "a class that says it is another", "an index", "names"}
 # Questions whose answer is yes for plain CPython, too: what is missing is neither equal nor unequal; and two numbers
 # that are swapped have one sum and one set.
 ALSO_SO = {

@@ -46,7 +46,7 @@ class Doubts:
         pairs, self._pairs = self._pairs, []
         for one, other in pairs:
             try:
-                is_equal = link.ask("special", one, "__eq__", other)
+                is_equal = bool(link.ask("special", one, "__eq__", other))  # that of an array raises
             except Exception as error:
                 link.refuse(_RAISES % (type(one).__name__, type(other).__name__, type(error).__name__))
             else:
