@@ -166,9 +166,8 @@ class Heard:
 
     def __init__(self) -> None:
         self.is_foreign, self.opens = True, False
-        script = compile(
-            "def f(n): return n\ntexts = 'import os', 'a > @limit', 'limit', 'limit + 1'", CHECK, "exec", 0, True
-        )
+        texts = "'import os', 'a > @limit', 'limit', 'limit + 1', 'a > @asked.limit'"
+        script = compile(f"def f(n): return n\ntexts = {texts}", CHECK, "exec", 0, True)
         self.own = next(each for each in script.co_consts if isinstance(each, type(script)))
         self.texts = Texts(self._hear, script, lambda: self.is_foreign, self._leave, self._may_open)
 
@@ -417,6 +416,33 @@ def test_where_there_are_no_columns_an_expression_names_nothing(frame_of_pandas:
         "ran", "left", "left", "ran",
     ]  # fmt: skip
     assert evaluated(lambda: pandas.eval("limit", local_dict=given)) == "left"  # after the script's own, too
+
+
+class Asked:
+    """An object of the candidate's, which has a table of the script's evaluate something before it answers."""
+
+    def __init__(self, ask: Callable[[], object]) -> None:
+        self.ask, self.found = ask, ""
+
+    @property
+    def limit(self) -> int:
+        self.found = evaluated(self.ask)
+        return 1
+
+
+def test_what_a_candidate_has_evaluated_in_the_midst_of_the_script_s_own_is_not_the_script_s(frame_of_pandas: Any):
+    heard = Heard()
+    follow_expressions(heard.texts)
+    served: dict[str, Any] = {"__name__": permissions.__name__}
+    exec("def run(function): return function()", served)
+    for text, comes in [("@LIMIT", "left"), ("a > @limit", "left"), ("a > 1", "ran")]:
+        given = {"LIMIT": LIMIT, "limit": 1}
+        asked = Asked(lambda text=text: served["run"](lambda: frame_of_pandas.eval(text, local_dict=given)))  # type: ignore[misc]
+        own = frame_of_pandas.eval("a > @asked.limit", local_dict={"asked": asked})
+        assert (own.tolist(), asked.found) == ([False, True], comes)
+    asked = Asked(lambda: frame_of_pandas.eval("a > @limit", local_dict={"limit": 1}))
+    assert frame_of_pandas.eval("a > @asked.limit", local_dict={"asked": asked}).tolist() == [False, True]
+    assert asked.found == "ran", "of the script's own"
 
 
 def test_where_there_is_no_pandas_no_expression_is_followed(monkeypatch: pytest.MonkeyPatch):

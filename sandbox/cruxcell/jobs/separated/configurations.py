@@ -3,8 +3,10 @@ of YAML with the tags for Python (`!!python/name:unittest.mock.ANY`), expression
 
 import sys
 from _thread import get_ident as _get_ident
+from sys import _getframe
 
 from cruxcell.jobs.separated.operations import is_public
+from cruxcell.jobs.separated.texts import serves_the_candidate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -96,13 +98,12 @@ def _guard(texts):
     def begun(self, expr, *more, **how):
         # type: (Any, Any, Any, Any) -> None
         thread = _get_ident()
-        if thread in trusted or not texts.is_own(expr):
-            return begin(self, expr, *more, **how)  # type: ignore[no-any-return]
-        trusted.add(thread)
+        was_trusted, is_asked_for = thread in trusted, serves_the_candidate(_getframe(1))
+        (trusted.add if not is_asked_for and (was_trusted or texts.is_own(expr)) else trusted.discard)(thread)
         try:
             return begin(self, expr, *more, **how)  # type: ignore[no-any-return]
         finally:
-            trusted.discard(thread)
+            (trusted.add if was_trusted else trusted.discard)(thread)
 
     def visited(self, node, **how):
         # type: (Any, Any, Any) -> Any
