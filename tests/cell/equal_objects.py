@@ -26,7 +26,7 @@ class Candidate:
         self.known: tuple[type, ...] = ()
         self.states: dict[int, Any] = {}
         self.asked: list[tuple[Any, ...]] = []
-        self.equal = True
+        self.equal: Any = True
         self.compared_by_identity = False
         self.doubts = Doubts()
         self.hashed, self.refused = 0, False
