@@ -6,8 +6,6 @@ its own memo, and is gone with that. The memo of the half that asks has a number
 asks back.
 """
 
-from itertools import count
-
 from cruxcell.jobs.separated.deriving import checked
 from cruxcell.jobs.separated.runs import connection
 
@@ -18,7 +16,7 @@ if TYPE_CHECKING:
 _KEY = "of the other half"  # in a memo: the other half's `_Memo` or number
 _NO_COPY = "the candidate does not say what it has copied"
 _waiting = {}  # type: dict[object, dict[Any, Any]]  # memos of this half, while it asks
-_numbers = count(1)
+_numbers = iter(range(1, 1 << 62))
 
 
 class _Memo:

@@ -12,7 +12,6 @@ import os
 import sys
 from _thread import get_ident as _get_ident
 from io import BufferedReader, BytesIO
-from itertools import count
 
 from cruxcell.jobs.separated.remote import RemoteType
 from cruxcell.jobs.separated.runs import connection
@@ -120,7 +119,7 @@ class Pickles:
         self._given = []  # type: list[bytes]  # by the candidate, the very objects: equal ones may be the script's
         self._size = 0  # of these
         self._own = {}  # type: dict[bytes, None]  # that the script has pickled
-        self._numbers = count(1)
+        self._numbers = iter(range(1, 1 << 62))
         self._sizes = {}  # type: dict[int, int]  # of what the candidate has pickled for the script
         self._met = {}  # type: dict[int, tuple[int, list[Any]]]  # by each thread that pickles: objects of the program's
         self.kept = _Kept(self._loaded)
