@@ -38,6 +38,7 @@ _TOLD = frozenset(
 _PLAIN = frozenset(["ImageSet", "Integral", "Interval", "Lambda", "Limit", "Product", "ProductSet", "Sum", "Tuple"])
 _PAIR = "ExprCondPair"
 _PLACES = {_PAIR: "sympy.functions.elementary.piecewise"}
+_OPERATIONS = _TOLD | _PLAIN | {_PAIR}
 
 
 def parts_of(value):
@@ -108,7 +109,7 @@ def _class_of(name):
     """None of one that no expression here is of."""
     if name in _NUMBERS:
         return getattr(sys.modules["sympy.core.numbers"], name)
-    known = name in ("Symbol", _PAIR) or name in _TOLD or name in _PLAIN
+    known = name == "Symbol" or name in _OPERATIONS
     return getattr(sys.modules[_PLACES.get(name, "sympy")], name, None) if known else None
 
 
@@ -189,7 +190,7 @@ class _Making:
     def operation(self):
         # type: () -> Any
         name = self._next(str)
-        if not (name in _TOLD or name in _PLAIN or name == _PAIR):
+        if name not in _OPERATIONS:
             raise ValueError("an operation that cannot be")
         arguments, depth = self._arguments()
         return _class_of(name)(*arguments, **({"evaluate": False} if name in _TOLD else {})), depth

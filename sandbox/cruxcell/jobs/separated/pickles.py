@@ -216,10 +216,8 @@ class Pickles:
 
         def load(filename, *more, **how):
             # type: (Any, Any, Any) -> Any
-            path, files = (
-                os.fspath(filename) if hasattr(filename, "__fspath__") else filename,
-                self._link.alongside.files,
-            )
+            path = os.fspath(filename) if hasattr(filename, "__fspath__") else filename
+            files = self._link.alongside.files
             if type(path) is not str or files is None or not files.is_made_there(path):
                 return load_here(filename, *more, **how)
             with open(path, "rb") as file:
