@@ -21,14 +21,13 @@ from cruxcell.jobs.separated.configurations import (
     follow_documents,
     follow_expressions,
 )
+from cruxcell.jobs.separated.own_code import OwnCode, _sources
 from cruxcell.jobs.separated.remote import RemoteObject
 from cruxcell.jobs.separated.texts import (
     OF_THE_OTHER_HALF,
     Texts,
     _is_data,
     _is_harmless,
-    _Own,
-    _sources,
     is_of_data,
 )
 
@@ -51,7 +50,7 @@ def may_run(text: str, mode: str = "eval") -> bool:
     code = compile(text, "<string>", mode, 0, True)
     here: dict[str, Any] = {**GIVEN, "sys": sys}
     exec(compile("frame = sys._getframe()", CHECK, "exec"), here)
-    return _Own(script).has(code) or _is_harmless(code, here["frame"])
+    return OwnCode(script).has(code) or _is_harmless(code, here["frame"])
 
 
 @pytest.mark.parametrize(

@@ -186,6 +186,7 @@ TESTS = {
     "cruxcell/jobs/separated/runs.py": [*_PROXIES, *_PAIRS],
     "cruxcell/jobs/separated/signatures.py": [_LOOKING, *_PAIRS],
     "cruxcell/jobs/separated/script.py": ["cell/test_separated_scripts.py", *_PAIRS],
+    "cruxcell/jobs/separated/own_code.py": ["cell/test_separated_texts.py", *_PAIRS],
     "cruxcell/jobs/separated/texts.py": ["cell/test_separated_texts.py", *_PAIRS],
     "cruxcell/jobs/separated/test.py": [_SCRIPT_RUNS, _ANSWERS, *_PAIRS],
     "cruxcell/jobs/separated/permissions.py": [

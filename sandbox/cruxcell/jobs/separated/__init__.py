@@ -10,6 +10,7 @@ crosses by value; of everything else its owner keeps the object, and the other s
     submodules    those that a script takes of a package, which the program has imported
     steady        what is not asked twice in a row
     alongside     what goes with a question: what the script has set before it, what the program printed and wrote after
+    own_code      what code is the script's own
     texts         what a script runs as code beside itself
     pickles       pickles of one half that the other loads
     copies        copies that one half makes of its objects for the other

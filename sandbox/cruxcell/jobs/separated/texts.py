@@ -22,8 +22,8 @@ from cruxcell.analysis.bytecode import LOADS, Anatomy, loaded_names, nested_code
 from cruxcell.analysis.hermetic import SAFE_BUILTINS
 from cruxcell.analysis.parsing import CHECK
 from cruxcell.jobs.separated.operations import is_public
+from cruxcell.jobs.separated.own_code import OwnCode
 from cruxcell.jobs.separated.remote import is_remote
-from cruxcell.jobs.separated.script import constant_texts, texts_in
 from cruxcell.protocol import messages
 
 TYPE_CHECKING = False
@@ -76,7 +76,6 @@ _CALM = frozenset(
 )
 _CALM_ONES = {name: getattr(builtins, name) for name in _CALM - _ENDS_ITERATIONS}
 _FUNCTIONS = frozenset(["<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"])
-_FLAGS = 0x1FF0000  # of a code: which `from __future__ import` were in force
 # What stands in the script's pickles for the other half's objects, by module and name.
 OF_THE_OTHER_HALF = "copy", "_object_of_the_other_half"
 # The function of ours that loads what the script itself has pickled. Others beside it stand between who runs something
@@ -104,7 +103,7 @@ class Texts:
     def __init__(self, hear, script, may_be_foreign, leave, may_open):
         # type: (Callable[..., object], CodeType, Callable[[], bool], Callable[[int], None], Callable[[Any, bool], bool]) -> None
         self._may_be_foreign, self._leave, self._may_open = may_be_foreign, leave, may_open
-        self._own = _Own(script)
+        self._own = OwnCode(script)
         self._harmless = set()  # type: set[CodeType]
         self._built = set()  # type: set[CodeType]  # functions made of identifiers
         runtime = [each for each in (sys.prefix, sys.base_prefix, *sys.path) if os.path.isabs(each)]
@@ -220,25 +219,6 @@ class Texts:
         return True
 
 
-class _Own:
-    """The script's functions, and what its constant texts are as code."""
-
-    def __init__(self, script):
-        # type: (CodeType) -> None
-        self._script = script
-        self._codes = None  # type: set[CodeType] | None
-
-    def has(self, code):
-        # type: (CodeType | None) -> bool
-        if self._codes is None:
-            self._codes = _codes_of(self._script)
-        return code in self._codes
-
-    def says(self, text):
-        # type: (object) -> bool
-        return type(text) is str and not text.strip().isidentifier() and text in constant_texts(self._script)
-
-
 def serves_the_candidate(frame):
     # type: (Any) -> bool
     """Is it a library that does something because the candidate asks for it, and no code of the script's or of ours?"""
@@ -329,39 +309,6 @@ def _is_data(value):
         if base is dict:
             pending += dict.values(each)
     return True
-
-
-def _codes_of(script):
-    # type: (CodeType) -> set[CodeType]
-    codes = [script]  # type: list[Any]
-    for each in codes:
-        codes += nested_codes(each)
-    found, of_script = set(codes), script.co_flags & _FLAGS
-    for text in texts_in([const for each in codes for const in each.co_consts]):
-        for source, mode in _sources(text):
-            for flags in {of_script, 0}:  # as the script would compile it, and as a library would
-                try:
-                    found.add(compile(source, CHECK, mode, flags, True))
-                except (SyntaxError, ValueError, MemoryError, RecursionError):
-                    pass
-    return found
-
-
-def _sources(text):
-    # type: (str) -> list[tuple[str, str]]
-    """A text as `eval` and `exec` read it, and the examples of a docstring. Not a mere name, which is a key more often
-    than a text to run: `eval(candidate(case["input"])) == expected`, where a case has a key "expected"."""
-    found = [] if text.strip().isidentifier() else [(text.lstrip(" \t"), "eval"), (text, "exec")]
-    textwrap = sys.modules.get("textwrap")  # type: Any
-    if found and textwrap is not None:
-        found.append((textwrap.dedent(text), "exec"))
-    doctest = sys.modules.get("doctest")  # type: Any
-    if doctest is not None:
-        try:
-            found += [(each.source, "single") for each in doctest.DocTestParser().get_examples(text)]
-        except ValueError:
-            pass
-    return found
 
 
 def _is_of_a_module(caller, folders):
