@@ -18,7 +18,7 @@ from cruxcell.jobs import programs
 from cruxcell.jobs.calls import run_calls
 from cruxcell.jobs.context import JobContext
 from cruxcell.jobs.separated import CHANNEL, run_serve, run_test
-from cruxcell.jobs.separated.runs import connection
+from cruxcell.jobs.separated.proxies.runs import connection
 from cruxcell.jobs.streams import run_streams
 from cruxcell.namespace import CANDIDATE
 from cruxcell.protocol import frames, messages

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from cruxcell.jobs.separated import equality, remote, runs
-from cruxcell.jobs.separated.doubts import Doubts
-from cruxcell.jobs.separated.equality import Notes
-from cruxcell.jobs.separated.proxy_classes import make_class
+from cruxcell.jobs.separated.proxies import equality, remote, runs
+from cruxcell.jobs.separated.proxies.doubts import Doubts
+from cruxcell.jobs.separated.proxies.equality import Notes
+from cruxcell.jobs.separated.proxies.proxy_classes import make_class
 
 
 class Candidate:

@@ -8,10 +8,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from cruxcell.jobs.separated import remote, runs
-from cruxcell.jobs.separated.doubts import Doubts
-from cruxcell.jobs.separated.proxy_classes import make_class
-from cruxcell.jobs.separated.remote import RemoteBase
+from cruxcell.jobs.separated.proxies import remote, runs
+from cruxcell.jobs.separated.proxies.doubts import Doubts
+from cruxcell.jobs.separated.proxies.proxy_classes import make_class
+from cruxcell.jobs.separated.proxies.remote import RemoteBase
 
 Answer = Callable[..., Any]
 own_dict: Any = vars(type)["__dict__"].__get__  # of a proxy's class: `vars` asks the other half

@@ -8,9 +8,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from cruxcell.jobs.separated import remote, runs
-from cruxcell.jobs.separated.link import VALUE, Link
-from cruxcell.jobs.separated.proxy_classes import make_class
+from cruxcell.jobs.separated.exchange.link import VALUE, Link
+from cruxcell.jobs.separated.proxies import remote, runs
+from cruxcell.jobs.separated.proxies.proxy_classes import make_class
 from cruxcell.jobs.separated.script_link import ScriptLink
 from cruxcell.protocol import frames, records
 

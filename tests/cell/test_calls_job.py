@@ -10,7 +10,7 @@ from calls_by_hand import FORMATS, HERMETIC, ODD, Context, fields, job, this_pro
 from cruxcell.analysis.parsing import CHECK, PROGRAM, Invalid, OutOfRoom
 from cruxcell.jobs import bundles, calls
 from cruxcell.jobs.context import RULE
-from cruxcell.jobs.separated import configurations
+from cruxcell.jobs.separated.rules import configurations
 from cruxcell.protocol import frames, messages
 from cruxcell.protocol.payloads import (
     BUNDLED,

@@ -14,9 +14,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from cruxcell.jobs.separated import link as links
-from cruxcell.jobs.separated.link import TOO_LARGE, VALUE, Broken, Link, Unsent
-from cruxcell.jobs.separated.one_thread import QUESTION, RAISED
+from cruxcell.jobs.separated.exchange import link as links
+from cruxcell.jobs.separated.exchange.link import TOO_LARGE, VALUE, Broken, Link, Unsent
+from cruxcell.jobs.separated.exchange.one_thread import QUESTION, RAISED
 from cruxcell.protocol import frames
 from link_messages import EIGHT, LEN, Other, message, text, u32
 

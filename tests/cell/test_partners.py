@@ -12,12 +12,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from cruxcell.jobs.separated import link as links
-from cruxcell.jobs.separated import partners
-from cruxcell.jobs.separated.link import VALUE, Broken, Link
-from cruxcell.jobs.separated.one_thread import QUESTION, RAISED
-from cruxcell.jobs.separated.partners import Partners
-from cruxcell.jobs.separated.remote import now
+from cruxcell.jobs.separated.exchange import link as links
+from cruxcell.jobs.separated.exchange import partners
+from cruxcell.jobs.separated.exchange.link import VALUE, Broken, Link
+from cruxcell.jobs.separated.exchange.one_thread import QUESTION, RAISED
+from cruxcell.jobs.separated.exchange.partners import Partners
+from cruxcell.jobs.separated.proxies.remote import now
 from cruxcell.protocol import frames
 from link_messages import EIGHT, message, text, u32
 from support.waiting import until

@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from cruxcell.jobs.separated import runs
+from cruxcell.jobs.separated.proxies import runs
 from other_half import Other, either_half, other_half  # noqa: F401 - fixtures among them
 
 

@@ -8,8 +8,8 @@ import unittest
 from typing import Any
 
 import pytest
-from cruxcell.jobs.separated import remote
-from cruxcell.jobs.separated.remote import (
+from cruxcell.jobs.separated.proxies import remote
+from cruxcell.jobs.separated.proxies.remote import (
     RemoteBase,
     RemoteObject,
     RemoteType,

@@ -10,15 +10,15 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
-from cruxcell.jobs.separated import remote
-from cruxcell.jobs.separated.mocks import Mocks
-from cruxcell.jobs.separated.remote import (
+from cruxcell.jobs.separated.proxies import remote
+from cruxcell.jobs.separated.proxies.remote import (
     DERIVED,
     HANDED_OVER,
     MADE,
     OF_MADE,
     OF_VALUES,
 )
+from cruxcell.jobs.separated.state.mocks import Mocks
 from other_half import Other, either_half, number, other_half, own_dict  # noqa: F401 - fixtures among them
 
 

@@ -7,9 +7,9 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from cruxcell.jobs.separated import placing, remote
-from cruxcell.jobs.separated.asking import own_of_value
-from cruxcell.jobs.separated.remote import (
+from cruxcell.jobs.separated.proxies import placing, remote
+from cruxcell.jobs.separated.proxies.asking import own_of_value
+from cruxcell.jobs.separated.proxies.remote import (
     RemoteObject,
 )
 from other_half import Other, either_half, number, other_half, own_dict  # noqa: F401 - fixtures among them

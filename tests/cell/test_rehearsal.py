@@ -10,7 +10,7 @@ _REHEARSE = """
 import json, os
 import cruxcell.boot as boot
 from cruxcell import rehearsal
-from cruxcell.jobs.separated.remote import connection
+from cruxcell.jobs.separated.proxies.remote import connection
 import atexit, threading
 main = sys.modules["__main__"]
 def facts():

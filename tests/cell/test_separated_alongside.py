@@ -9,7 +9,7 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from cruxcell.jobs.separated.alongside import Alongside, _runs_code
+from cruxcell.jobs.separated.exchange.alongside import Alongside, _runs_code
 
 
 class Scripts:

@@ -10,9 +10,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from cruxcell.jobs.separated import loops
-from cruxcell.jobs.separated.awaiting import Awaited, Lent
-from cruxcell.jobs.separated.operations import SPECIAL
+from cruxcell.jobs.separated.proxies import loops
+from cruxcell.jobs.separated.proxies.awaiting import Awaited, Lent
+from cruxcell.jobs.separated.proxies.operations import SPECIAL
 
 
 @pytest.fixture

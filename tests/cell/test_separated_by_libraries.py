@@ -20,8 +20,11 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from cruxcell.jobs.separated import by_libraries, operations, runs
-from cruxcell.jobs.separated.by_libraries import (
+from cruxcell.jobs.separated.crossing.numbered import Shown
+from cruxcell.jobs.separated.crossing.objects import Objects
+from cruxcell.jobs.separated.proxies import operations, runs
+from cruxcell.jobs.separated.rules import by_libraries
+from cruxcell.jobs.separated.rules.by_libraries import (
     GivenBack,
     Served,
     Setting,
@@ -35,8 +38,6 @@ from cruxcell.jobs.separated.by_libraries import (
     puts_exits,
     reaches,
 )
-from cruxcell.jobs.separated.numbered import Shown
-from cruxcell.jobs.separated.objects import Objects
 from cruxcell.values import transfer
 from cruxcell.values.containers import Containers, Garbled
 from cruxcell.values.reader import Reader

@@ -12,8 +12,8 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from cruxcell.jobs.separated import permissions
-from cruxcell.jobs.separated.link import VALUE, Link
+from cruxcell.jobs.separated.exchange import permissions
+from cruxcell.jobs.separated.exchange.link import VALUE, Link
 from script_half import RAISED, Half, Left, connected_half  # noqa: F401 - a fixture among them
 
 

@@ -16,7 +16,8 @@ import types
 from typing import Any
 
 import pytest
-from cruxcell.jobs.separated import classes, exceptions, shared_names
+from cruxcell.jobs.separated.crossing import classes, exceptions
+from cruxcell.jobs.separated.proxies import shared_names
 
 
 def test_a_module_that_a_program_made_was_not_imported(monkeypatch: pytest.MonkeyPatch):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from cruxcell.jobs.separated import remote
-from cruxcell.jobs.separated.link import VALUE
-from cruxcell.jobs.separated.proxy_classes import make_class
+from cruxcell.jobs.separated.exchange.link import VALUE
+from cruxcell.jobs.separated.proxies import remote
+from cruxcell.jobs.separated.proxies.proxy_classes import make_class
 from script_half import Half, Left, callable_thing, connected_half, thing  # noqa: F401 - a fixture
 
 

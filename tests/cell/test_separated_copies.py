@@ -6,8 +6,8 @@ import copy
 from typing import Any
 
 import pytest
-from cruxcell.jobs.separated import copies
-from cruxcell.jobs.separated.copies import copied
+from cruxcell.jobs.separated.proxies import copies
+from cruxcell.jobs.separated.proxies.copies import copied
 from other_half import Other, other_half  # noqa: F401 - fixtures among them
 
 

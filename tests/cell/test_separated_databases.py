@@ -10,8 +10,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from cruxcell.jobs.separated import databases
-from cruxcell.jobs.separated.databases import MODULE, Databases
+from cruxcell.jobs.separated.rules import databases
+from cruxcell.jobs.separated.rules.databases import MODULE, Databases
 
 
 class Refused(Exception):

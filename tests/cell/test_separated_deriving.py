@@ -10,8 +10,8 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
-from cruxcell.jobs.separated import deriving, placing, remote
-from cruxcell.jobs.separated.deriving import super_
+from cruxcell.jobs.separated.proxies import deriving, placing, remote
+from cruxcell.jobs.separated.proxies.deriving import super_
 from other_half import Other, connected, either_half, other_half, own_dict  # noqa: F401 - fixtures among them
 
 

@@ -8,8 +8,8 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
-from cruxcell.jobs.separated.docstrings import NO_EXAMPLES, follow_doctests
-from cruxcell.jobs.separated.remote import RemoteObject
+from cruxcell.jobs.separated.proxies.remote import RemoteObject
+from cruxcell.jobs.separated.rules.docstrings import NO_EXAMPLES, follow_doctests
 from cruxcell.jobs.suite_base import MAIN
 
 OURS, ANOTHER = ModuleType(MAIN), ModuleType("another")

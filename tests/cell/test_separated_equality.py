@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy
 import pytest
-from cruxcell.jobs.separated import equality, placing, remote
-from cruxcell.jobs.separated.doubts import Doubts
-from cruxcell.jobs.separated.equality import Notes, hold_the_same
-from cruxcell.jobs.separated.readings import all_shown
+from cruxcell.jobs.separated.proxies import equality, placing, remote
+from cruxcell.jobs.separated.proxies.doubts import Doubts
+from cruxcell.jobs.separated.proxies.equality import Notes, hold_the_same
+from cruxcell.jobs.separated.proxies.readings import all_shown
 from equal_objects import Candidate, connected, of_a_class  # noqa: F401 - a fixture among them
 
 SOME = object()

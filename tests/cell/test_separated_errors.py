@@ -10,11 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from cruxcell.jobs.separated import (
-    exceptions,
-    remote,
-    runs,
-)
+from cruxcell.jobs.separated.crossing import exceptions
+from cruxcell.jobs.separated.proxies import remote, runs
 from cruxcell.protocol import records
 from library_errors import Own, Signal, as_a_library  # noqa: F401 - a fixture among them
 

@@ -7,10 +7,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from cruxcell.jobs.separated import remote, script_link, steady
-from cruxcell.jobs.separated.equality import Notes
-from cruxcell.jobs.separated.link import TOO_LARGE, VALUE
-from cruxcell.jobs.separated.proxy_classes import make_class
+from cruxcell.jobs.separated import script_link
+from cruxcell.jobs.separated.exchange import steady
+from cruxcell.jobs.separated.exchange.link import TOO_LARGE, VALUE
+from cruxcell.jobs.separated.proxies import remote
+from cruxcell.jobs.separated.proxies.equality import Notes
+from cruxcell.jobs.separated.proxies.proxy_classes import make_class
 from script_half import RAISED, Half, Left, answer, connected_half, thing  # noqa: F401 - a fixture among them
 
 

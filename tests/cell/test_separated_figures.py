@@ -10,8 +10,8 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
-from cruxcell.jobs.separated.figures import ProgramFigures, SharedFigures
-from cruxcell.jobs.separated.numbered import Shown
+from cruxcell.jobs.separated.crossing.numbered import Shown
+from cruxcell.jobs.separated.state.figures import ProgramFigures, SharedFigures
 
 HELPERS, PYPLOT, FIGURE = "matplotlib._pylab_helpers", "matplotlib.pyplot", "matplotlib.figure"
 

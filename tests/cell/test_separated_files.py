@@ -9,9 +9,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
-from cruxcell.jobs.separated import files, folders
-from cruxcell.jobs.separated.files import PassedFiles, ProgramFiles
-from cruxcell.jobs.separated.folders import Folder
+from cruxcell.jobs.separated.state import files, folders
+from cruxcell.jobs.separated.state.files import PassedFiles, ProgramFiles
+from cruxcell.jobs.separated.state.folders import Folder
 
 ABOUT = (0, 0o600)  # a file: its time and permissions
 
@@ -188,7 +188,7 @@ def test_the_working_folder_follows_and_is_passed(halves: Halves, monkeypatch: p
     (halves.test / "d" / "a").write_text("1")
     monkeypatch.chdir(halves.test / "d")
     working: list[str] = []
-    monkeypatch.setattr("cruxcell.jobs.separated.files.os.chdir", working.append)
+    monkeypatch.setattr("cruxcell.jobs.separated.state.files.os.chdir", working.append)
     halves.ask()
     halves.ask()
     monkeypatch.undo()

@@ -15,11 +15,11 @@ from typing import Any
 from unittest.mock import Mock, patch
 
 import pytest
-from cruxcell.jobs.separated import lending, patched_places
-from cruxcell.jobs.separated.borrowing import Borrower
-from cruxcell.jobs.separated.lending import Lender, _change, _Module, _Stub, _Watch
-from cruxcell.jobs.separated.patched_places import MOST, modules_of
-from cruxcell.jobs.separated.script import constant_texts
+from cruxcell.jobs.separated.rules.script import constant_texts
+from cruxcell.jobs.separated.state import lending, patched_places
+from cruxcell.jobs.separated.state.borrowing import Borrower
+from cruxcell.jobs.separated.state.lending import Lender, _change, _Module, _Stub, _Watch
+from cruxcell.jobs.separated.state.patched_places import MOST, modules_of
 
 
 def lender(source: str, **namespace: Any) -> Lender:

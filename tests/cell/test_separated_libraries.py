@@ -17,7 +17,7 @@ import uuid
 from typing import Any, Union
 
 import pytest
-from cruxcell.jobs.separated import libraries
+from cruxcell.jobs.separated.proxies import libraries
 
 
 class Bag(collections.Counter):

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from cruxcell.jobs.separated import listening
-from cruxcell.jobs.separated.listening import Heard, Listener
+from cruxcell.jobs.separated.state import listening
+from cruxcell.jobs.separated.state.listening import Heard, Listener
 
 
 @pytest.fixture(autouse=True)

@@ -8,10 +8,7 @@ import typing
 from typing import Any
 
 import pytest
-from cruxcell.jobs.separated import (
-    looking,
-    signatures,
-)
+from cruxcell.jobs.separated.proxies import looking, signatures
 
 
 def test_of_a_function_its_parameters_are_shown_and_no_more_of_its_code():

@@ -11,7 +11,8 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from cruxcell.jobs.separated import measured, script_link, traced
+from cruxcell.jobs.separated import script_link
+from cruxcell.jobs.separated.state import measured, traced
 
 NS = 10**9
 TOLD = [3000 * NS, 2000 * NS, 500 * NS, 70 * NS]

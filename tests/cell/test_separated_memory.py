@@ -6,9 +6,9 @@ import ctypes
 from typing import Any
 
 import pytest
-from cruxcell.jobs.separated import runs
-from cruxcell.jobs.separated.memory import may_be_told, reaches_memory
-from cruxcell.jobs.separated.numbered import Shown
+from cruxcell.jobs.separated.crossing.memory import may_be_told, reaches_memory
+from cruxcell.jobs.separated.crossing.numbered import Shown
+from cruxcell.jobs.separated.proxies import runs
 
 
 class Point(ctypes.Structure):
@@ -34,7 +34,7 @@ class Point(ctypes.Structure):
 def test_pointers_do_not_cross_to_a_candidate(value: Any, reaches: bool, monkeypatch: pytest.MonkeyPatch):
     refused: list[str] = []
     monkeypatch.setattr(runs, "connection", [type("Link", (), {"refuse": staticmethod(refused.append)})])
-    monkeypatch.setattr("cruxcell.jobs.separated.numbered.connection", runs.connection)
+    monkeypatch.setattr("cruxcell.jobs.separated.crossing.numbered.connection", runs.connection)
     assert reaches_memory(value) is reaches
     Shown(False).show(value)
     assert refused == []

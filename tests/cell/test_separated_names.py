@@ -13,8 +13,10 @@ from typing import Any
 
 import pytest
 from cruxcell.analysis.parsing import CHECK
-from cruxcell.jobs.separated import configurations, program_names, remote, runs, script_link
-from cruxcell.jobs.separated.proxy_classes import make_class
+from cruxcell.jobs.separated import script_link
+from cruxcell.jobs.separated.proxies import remote, runs
+from cruxcell.jobs.separated.proxies.proxy_classes import make_class
+from cruxcell.jobs.separated.rules import configurations, program_names
 from cruxcell.jobs.separated.script_link import ScriptLink
 from cruxcell.protocol import messages
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from cruxcell.jobs.separated import equality, remote
-from cruxcell.jobs.separated.equality import Notes
-from cruxcell.jobs.separated.proxy_classes import make_class
+from cruxcell.jobs.separated.proxies import equality, remote
+from cruxcell.jobs.separated.proxies.equality import Notes
+from cruxcell.jobs.separated.proxies.proxy_classes import make_class
 from equal_objects import Candidate, connected, of_a_class  # noqa: F401 - a fixture among them
 
 

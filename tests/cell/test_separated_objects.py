@@ -19,10 +19,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from cruxcell.jobs.separated import numbered, objects, remote, runs
-from cruxcell.jobs.separated.doubts import Doubts
-from cruxcell.jobs.separated.exceptions import ANSWERED
-from cruxcell.jobs.separated.objects import Objects
+from cruxcell.jobs.separated.crossing import numbered, objects
+from cruxcell.jobs.separated.crossing.exceptions import ANSWERED
+from cruxcell.jobs.separated.crossing.objects import Objects
+from cruxcell.jobs.separated.proxies import remote, runs
+from cruxcell.jobs.separated.proxies.doubts import Doubts
 from cruxcell.values import writer
 from cruxcell.values.canonical import TooLarge
 from cruxcell.values.containers import Containers, Garbled

@@ -18,9 +18,7 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from cruxcell.jobs.separated import (
-    operations,
-)
+from cruxcell.jobs.separated.proxies import operations
 
 
 def test_an_operator_is_done_by_its_own_method():

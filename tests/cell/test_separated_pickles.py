@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cruxcell.jobs.separated import pickles as of_pickles
-from cruxcell.jobs.separated import runs
-from cruxcell.jobs.separated.pickles import PickledHere, Pickles, load_own
-from cruxcell.jobs.separated.proxy_classes import make_class
-from cruxcell.jobs.separated.remote import RemoteType
-from cruxcell.jobs.separated.texts import OF_THE_OTHER_HALF
+from cruxcell.jobs.separated.proxies import runs
+from cruxcell.jobs.separated.proxies.proxy_classes import make_class
+from cruxcell.jobs.separated.proxies.remote import RemoteType
+from cruxcell.jobs.separated.rules import pickles as of_pickles
+from cruxcell.jobs.separated.rules.pickles import PickledHere, Pickles, load_own
+from cruxcell.jobs.separated.rules.texts import OF_THE_OTHER_HALF
 from other_half import connected
 
 DATA = pickle.dumps(Fraction(1, 2))

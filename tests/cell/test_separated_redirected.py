@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 import pytest
-from cruxcell.jobs.separated.redirected import Redirected, Streams
+from cruxcell.jobs.separated.state.redirected import Redirected, Streams
 
 
 def begun(monkeypatch: pytest.MonkeyPatch) -> tuple[io.StringIO, io.StringIO]:

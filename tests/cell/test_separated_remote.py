@@ -8,8 +8,8 @@ import types
 from typing import Any
 
 import pytest
-from cruxcell.jobs.separated import remote
-from cruxcell.jobs.separated.remote import HANDED_OVER, MADE, RemoteBase, RemoteObject
+from cruxcell.jobs.separated.proxies import remote
+from cruxcell.jobs.separated.proxies.remote import HANDED_OVER, MADE, RemoteBase, RemoteObject
 from other_half import Other, connected, either_half, other_half, own_dict  # noqa: F401 - fixtures among them
 
 

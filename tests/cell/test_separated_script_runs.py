@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 from cruxcell.analysis.parsing import CHECK
-from cruxcell.jobs.separated import permissions
 from cruxcell.jobs.separated import test as test_worker
-from cruxcell.jobs.separated.link import TOO_LARGE, VALUE, Broken, Link, Unsent
+from cruxcell.jobs.separated.exchange import permissions
+from cruxcell.jobs.separated.exchange.link import TOO_LARGE, VALUE, Broken, Link, Unsent
 from cruxcell.jobs.separated.script_link import ScriptLink
 from cruxcell.protocol import frames, messages
 from cruxcell.protocol.payloads import TEST_FLAGS, UNREAD

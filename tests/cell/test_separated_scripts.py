@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from cruxcell.analysis.bytecode import uses_its_own
 from cruxcell.analysis.parsing import CHECK
-from cruxcell.jobs.separated import script
+from cruxcell.jobs.separated.rules import script
 
 
 def code(source: str) -> types.CodeType:

@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from cruxcell.jobs.separated import candidate, runs
+from cruxcell.jobs.separated import candidate
 from cruxcell.jobs.separated.candidate import _Server
-from cruxcell.jobs.separated.link import Link
+from cruxcell.jobs.separated.exchange.link import Link
+from cruxcell.jobs.separated.proxies import runs
 from cruxcell.protocol import records
 
 

@@ -18,11 +18,8 @@ import sys
 import types
 
 import pytest
-from cruxcell.jobs.separated import (
-    classes,
-    objects,
-    shared_names,
-)
+from cruxcell.jobs.separated.crossing import classes, objects
+from cruxcell.jobs.separated.proxies import shared_names
 from cruxcell.values.containers import Garbled
 from library_errors import Own, _Hidden, as_a_library  # noqa: F401 - a fixture among them
 

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from cruxcell.jobs.separated.submodules import import_submodules
+from cruxcell.jobs.separated.rules.submodules import import_submodules
 
 
 @pytest.fixture(autouse=True)

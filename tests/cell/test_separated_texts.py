@@ -15,15 +15,16 @@ from typing import Any
 
 import pytest
 from cruxcell.analysis.parsing import CHECK
-from cruxcell.jobs.separated import permissions, pickles, texts
-from cruxcell.jobs.separated.configurations import (
+from cruxcell.jobs.separated.exchange import permissions
+from cruxcell.jobs.separated.proxies.remote import RemoteObject
+from cruxcell.jobs.separated.rules import pickles, texts
+from cruxcell.jobs.separated.rules.configurations import (
     follow_configurations,
     follow_documents,
     follow_expressions,
 )
-from cruxcell.jobs.separated.own_code import OwnCode, _sources
-from cruxcell.jobs.separated.remote import RemoteObject
-from cruxcell.jobs.separated.texts import (
+from cruxcell.jobs.separated.rules.own_code import OwnCode, _sources
+from cruxcell.jobs.separated.rules.texts import (
     OF_THE_OTHER_HALF,
     Texts,
     _is_data,
@@ -199,7 +200,7 @@ class Heard:
 CODE, CALL = compile("import sys", "<string>", "exec", 0, True), compile("f(1)", "<string>", "exec", 0, True)
 F = GIVEN["f"]
 SCRIPTS = frame("__main__", file=CHECK)
-ASKED, OURS = frame(permissions.__name__, permissions.run.__name__), frame("cruxcell.jobs.separated.files")
+ASKED, OURS = frame(permissions.__name__, permissions.run.__name__), frame("cruxcell.jobs.separated.state.files")
 LIBRARY, TWINS = frame("json"), frame("cruxcell.native.pure")
 IMPORTS = "_frozen_importlib"
 

@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from cruxcell.jobs.separated import traced
+from cruxcell.jobs.separated.state import traced
 
 MB = 1 << 20
 

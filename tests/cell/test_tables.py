@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cruxcell.jobs.separated import remote, runs
-from cruxcell.jobs.separated.proxy_classes import make_class
+from cruxcell.jobs.separated.proxies import remote, runs
+from cruxcell.jobs.separated.proxies.proxy_classes import make_class
 from cruxcell.values import cells, made_tables, tables, transfer
 from cruxcell.values.canonical import NotPlain
 from cruxcell.values.containers import Containers, Garbled

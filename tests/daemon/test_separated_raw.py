@@ -63,7 +63,7 @@ RAW = {
     "what ends a script": "value(b'G' + text(b'builtins') + text(b'SystemExit'))",
     "a module in a module": "value(b'G' + text(b'fractions') + text(b'math'))",
     "an exception of the test's own harness": "message(b'e', 3, u32(0, 1) + b'X' + u32(1) + cls(9, stands="
-        "b'cruxcell.jobs.separated.link:Unsent') + text(b'') + small(0) + b'NN')",
+        "b'cruxcell.jobs.separated.exchange.link:Unsent') + text(b'') + small(0) + b'NN')",
     "a name that holds more than may cross": "value(text(b'x' * (17 << 20)))",
     "a path through a module": "value(b'G' + text(b'math') + text(b'__loader__.load_module'))",
     "a module": "value(b'M' + text(b'os'))",

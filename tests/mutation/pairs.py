@@ -19,7 +19,8 @@ from typing import Any
 
 import pytest
 from cruxcell.jobs.context import JobContext
-from cruxcell.jobs.separated import link, run_serve, run_test
+from cruxcell.jobs.separated import run_serve, run_test
+from cruxcell.jobs.separated.exchange import link
 from cruxcell.native import pure
 from cruxcell.protocol import frames, messages
 

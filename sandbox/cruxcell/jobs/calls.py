@@ -10,9 +10,9 @@ from cruxcell.analysis.operands import Inspector, call_findings, is_literal
 from cruxcell.analysis.parsing import CHECK, PROGRAM, Invalid, OutOfRoom, classify_call, compile_text
 from cruxcell.jobs import stack_limit
 from cruxcell.jobs.context import RULE, JobContext  # noqa: F401 - in type comments
-from cruxcell.jobs.separated.configurations import follow_expressions, follow_named
-from cruxcell.jobs.separated.databases import Databases
-from cruxcell.jobs.separated.texts import Texts
+from cruxcell.jobs.separated.rules.configurations import follow_expressions, follow_named
+from cruxcell.jobs.separated.rules.databases import Databases
+from cruxcell.jobs.separated.rules.texts import Texts
 from cruxcell.namespace import fresh_namespace, module_namespace, set_recursion_depth
 from cruxcell.protocol import frames, messages, records
 from cruxcell.protocol.payloads import BUNDLED, CALLS_FLAGS, CHECKER, INSPECT, RUN_EXPRESSIONS, SHARE, TOGETHER

@@ -8,21 +8,21 @@ from sys import getrecursionlimit, setrecursionlimit
 from cruxcell.analysis.parsing import PROGRAM, Invalid, compile_text
 from cruxcell.jobs import stack_limit
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
-from cruxcell.jobs.separated.awaiting import Awaited
-from cruxcell.jobs.separated.borrowing import Borrower
-from cruxcell.jobs.separated.classes import state_of
-from cruxcell.jobs.separated.copies import copied
-from cruxcell.jobs.separated.deriving import made_class
-from cruxcell.jobs.separated.figures import ProgramFigures
-from cruxcell.jobs.separated.files import ProgramFiles
-from cruxcell.jobs.separated.link import CALL, Link, connect
-from cruxcell.jobs.separated.listening import Heard
-from cruxcell.jobs.separated.looking import LOOKING, keep
-from cruxcell.jobs.separated.measured import most_memory, used
-from cruxcell.jobs.separated.pickles import PickledHere
-from cruxcell.jobs.separated.redirected import Streams
-from cruxcell.jobs.separated.shared_names import told_class
-from cruxcell.jobs.separated.traced import Traced
+from cruxcell.jobs.separated.crossing.classes import state_of
+from cruxcell.jobs.separated.exchange.link import CALL, Link, connect
+from cruxcell.jobs.separated.proxies.awaiting import Awaited
+from cruxcell.jobs.separated.proxies.copies import copied
+from cruxcell.jobs.separated.proxies.deriving import made_class
+from cruxcell.jobs.separated.proxies.looking import LOOKING, keep
+from cruxcell.jobs.separated.proxies.shared_names import told_class
+from cruxcell.jobs.separated.rules.pickles import PickledHere
+from cruxcell.jobs.separated.state.borrowing import Borrower
+from cruxcell.jobs.separated.state.figures import ProgramFigures
+from cruxcell.jobs.separated.state.files import ProgramFiles
+from cruxcell.jobs.separated.state.listening import Heard
+from cruxcell.jobs.separated.state.measured import most_memory, used
+from cruxcell.jobs.separated.state.redirected import Streams
+from cruxcell.jobs.separated.state.traced import Traced
 from cruxcell.namespace import module_namespace, set_recursion_depth
 from cruxcell.protocol import messages, records
 

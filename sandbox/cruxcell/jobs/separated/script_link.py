@@ -8,35 +8,35 @@ from _thread import get_ident as _get_ident
 from cruxcell.analysis.bytecode import IMPORTS, dissect, names_in, names_of, uses_its_own
 from cruxcell.analysis.parsing import CHECK
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
-from cruxcell.jobs.separated import permissions
-from cruxcell.jobs.separated.alongside import Alongside
-from cruxcell.jobs.separated.awaiting import Lent
-from cruxcell.jobs.separated.compared_tables import ComparedTables
-from cruxcell.jobs.separated.configurations import follow_named
-from cruxcell.jobs.separated.copies import copied
-from cruxcell.jobs.separated.docstrings import NO_EXAMPLES, follow_doctests
-from cruxcell.jobs.separated.doubts import Doubts
-from cruxcell.jobs.separated.equality import BECAME, Notes, hold_what_was_made, shown_by
-from cruxcell.jobs.separated.exceptions import answered
-from cruxcell.jobs.separated.figures import SharedFigures
-from cruxcell.jobs.separated.files import PassedFiles
-from cruxcell.jobs.separated.lending import Lender
-from cruxcell.jobs.separated.link import TOO_LARGE, Broken, Link, Unsent, connect
-from cruxcell.jobs.separated.listening import Listener
-from cruxcell.jobs.separated.looking import follow_hints, follow_sizes, follow_sources
-from cruxcell.jobs.separated.measured import follow_clocks, follow_times, follow_usage
-from cruxcell.jobs.separated.mocks import Mocks
-from cruxcell.jobs.separated.partners import Partners, may_begin
-from cruxcell.jobs.separated.pickles import Pickles, follow_joblib, follow_pickles
-from cruxcell.jobs.separated.program_names import ProgramNames
-from cruxcell.jobs.separated.redirected import Redirected
-from cruxcell.jobs.separated.remote import now, number_of
-from cruxcell.jobs.separated.runs import exited, is_exit
-from cruxcell.jobs.separated.script import constant_texts, expects_on, raises_by_itself
-from cruxcell.jobs.separated.signatures import outline_of
-from cruxcell.jobs.separated.steady import Steady
-from cruxcell.jobs.separated.texts import Texts  # noqa: F401 - in type comments
-from cruxcell.jobs.separated.traced import follow_tracing
+from cruxcell.jobs.separated.crossing.exceptions import answered
+from cruxcell.jobs.separated.exchange import permissions
+from cruxcell.jobs.separated.exchange.alongside import Alongside
+from cruxcell.jobs.separated.exchange.link import TOO_LARGE, Broken, Link, Unsent, connect
+from cruxcell.jobs.separated.exchange.partners import Partners, may_begin
+from cruxcell.jobs.separated.exchange.steady import Steady
+from cruxcell.jobs.separated.proxies.awaiting import Lent
+from cruxcell.jobs.separated.proxies.compared_tables import ComparedTables
+from cruxcell.jobs.separated.proxies.copies import copied
+from cruxcell.jobs.separated.proxies.doubts import Doubts
+from cruxcell.jobs.separated.proxies.equality import BECAME, Notes, hold_what_was_made, shown_by
+from cruxcell.jobs.separated.proxies.looking import follow_hints, follow_sizes, follow_sources
+from cruxcell.jobs.separated.proxies.remote import now, number_of
+from cruxcell.jobs.separated.proxies.runs import exited, is_exit
+from cruxcell.jobs.separated.proxies.signatures import outline_of
+from cruxcell.jobs.separated.rules.configurations import follow_named
+from cruxcell.jobs.separated.rules.docstrings import NO_EXAMPLES, follow_doctests
+from cruxcell.jobs.separated.rules.pickles import Pickles, follow_joblib, follow_pickles
+from cruxcell.jobs.separated.rules.program_names import ProgramNames
+from cruxcell.jobs.separated.rules.script import constant_texts, expects_on, raises_by_itself
+from cruxcell.jobs.separated.rules.texts import Texts  # noqa: F401 - in type comments
+from cruxcell.jobs.separated.state.figures import SharedFigures
+from cruxcell.jobs.separated.state.files import PassedFiles
+from cruxcell.jobs.separated.state.lending import Lender
+from cruxcell.jobs.separated.state.listening import Listener
+from cruxcell.jobs.separated.state.measured import follow_clocks, follow_times, follow_usage
+from cruxcell.jobs.separated.state.mocks import Mocks
+from cruxcell.jobs.separated.state.redirected import Redirected
+from cruxcell.jobs.separated.state.traced import follow_tracing
 from cruxcell.namespace import resolve, root_of
 from cruxcell.protocol import frames, messages, records
 

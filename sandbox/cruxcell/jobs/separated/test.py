@@ -4,12 +4,12 @@ from cruxcell.analysis.compiled import loaded
 from cruxcell.analysis.parsing import CHECK, Invalid, compile_text, parse_text
 from cruxcell.analysis.vacuous import refuse_vacuous, surely_tests
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
-from cruxcell.jobs.separated.configurations import follow_expressions
-from cruxcell.jobs.separated.databases import Databases
-from cruxcell.jobs.separated.exceptions import ANSWERED
+from cruxcell.jobs.separated.crossing.exceptions import ANSWERED
+from cruxcell.jobs.separated.rules.configurations import follow_expressions
+from cruxcell.jobs.separated.rules.databases import Databases
+from cruxcell.jobs.separated.rules.submodules import import_submodules
+from cruxcell.jobs.separated.rules.texts import Texts
 from cruxcell.jobs.separated.script_link import ScriptLink
-from cruxcell.jobs.separated.submodules import import_submodules
-from cruxcell.jobs.separated.texts import Texts
 from cruxcell.jobs.suite_base import is_well, run_main
 from cruxcell.jobs.suites import open_suite
 from cruxcell.protocol import messages, records

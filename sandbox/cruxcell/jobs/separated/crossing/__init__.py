@@ -1,0 +1,8 @@
+"""How objects, classes and exceptions of one half are written, and what the other makes of them.
+
+objects       what is not plain data
+classes       what is told of a class that only one side has
+exceptions    what is told of an exception, and one made of that
+numbered      what each side has shown to the other, and the proxies it holds
+memory        objects of libraries that reach the memory of their process
+"""

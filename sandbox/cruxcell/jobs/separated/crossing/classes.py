@@ -1,0 +1,222 @@
+"""What is told of a class that only one side has, and what the other makes of it."""
+
+import sys
+
+from cruxcell.jobs.separated.proxies.operations import OPERATORS, SPECIAL, mro_of, offered, own_of
+from cruxcell.jobs.separated.proxies.runs import connection
+from cruxcell.jobs.separated.proxies.shared_names import PLAIN, is_stdlib
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any  # noqa: F401 - in type comments
+
+MUTABLE = (list, dict, set, bytearray)
+# Classes are told by their addresses: a metaclass of a program's may say what its class equals, or that it has no hash.
+PLAIN_ONES = frozenset(map(id, PLAIN))
+
+
+def plain_base(cls):
+    # type: (Any) -> Any
+    """The plain type that a class is a value of: it keeps that type's equality. None for others."""
+    for each in mro_of(cls):
+        if id(each) in PLAIN_ONES:
+            return each
+        if "__eq__" in own_of(each):
+            return None
+    return None
+
+
+def told_of(cls):
+    # type: (type) -> list[str]
+    """What is told of the special methods of a class: not the operators that it has from another class which is told
+    of. Where one operand's class derives from the other's, its method comes first only if it has one of its own."""
+    classes = mro_of(cls)
+
+    def is_inherited(name):
+        # type: (str) -> bool
+        owner = next(each for each in classes if name in own_of(each))
+        return any(owner is one for each in classes[1:] if not is_stdlib(each) for one in mro_of(each))
+
+    return [name for name in offered(cls) if name not in OPERATORS or not is_inherited(name)]
+
+
+# Abstract classes that a class is only one of if it is derived from them.
+_ABSTRACT = frozenset(["Mapping", "MutableMapping", "Sequence", "MutableSequence", "Set", "MutableSet"])
+
+# Classes that say what a class is for, by the modules that have them.
+_MARKS = {
+    **dict.fromkeys(["ABC"], "abc"),
+    **dict.fromkeys(["Enum", "IntEnum", "Flag", "IntFlag", "StrEnum"], "enum"),
+    **dict.fromkeys(["UserDict", "UserList", "UserString"], "collections"),
+}
+_HAVE_ABSTRACT = frozenset(["collections.abc", *_MARKS.values()])
+
+
+def abstract_bases(cls):
+    # type: (type) -> list[str]
+    """Which of these a class is derived from; and whether its class has a say in what is one of it."""
+    bases = [each for each in mro_of(cls) if each.__module__ in _HAVE_ABSTRACT]
+    found = [each.__name__ for each in bases if each.__name__ in {*_ABSTRACT, *_MARKS} and is_stdlib(each)]
+    decides = any(name in own_of(each) for each in mro_of(type(cls)) if each is not type for name in _CHECKS)
+    return [*found, _DECIDES] if decides else found
+
+
+def public_names(cls):
+    # type: (Any) -> list[str]
+    """The public attributes of a class of the script's, each behind a dot. A protocol of the program looks for them in
+    the class (from 3.12 on), where nobody is asked."""
+    found = own_of(cls) if cls.__module__ == "__main__" else ()
+    return ["." + name for name in found if type(name) is str and name[:1] != "_"]
+
+
+_CHECKS = ("__instancecheck__", "__subclasscheck__")
+_DECIDES = "isinstance"  # among the names of what a class offers, and an attribute of the class that is made of these
+
+
+def register(cls, names):
+    # type: (type, list[str]) -> None
+    """Have a class that was made here be one of the abstract classes, among `names`, that its own is derived from."""
+    for name in names:
+        if name in _ABSTRACT:
+            getattr(sys.modules["collections.abc"], name).register(cls)
+        elif name in _MARKS:
+            _mark(cls, getattr(__import__(_MARKS[name]), name, None))
+        elif name == _DECIDES and connection[0].is_test:
+            _let_decide(cls)
+
+
+def _let_decide(cls):
+    # type: (Any) -> None
+    """What is one of this class, a protocol or an abstract class say, the candidate is asked. It says no more by that
+    than by what it derives its classes from, and is shown no value: of data it hears the type.
+    Nor is it asked of exceptions: a failed assertion would be what a test waits for."""
+    meta = type(cls)  # type: Any
+    if _CHECKS[0] not in own_of(meta):
+        for name, check in zip(_CHECKS, (_is_instance, _is_subclass)):
+            type.__setattr__(meta, name, check)
+    if not issubclass(cls, BaseException):
+        type.__setattr__(cls, _DECIDED, True)
+
+
+_DECIDED = "_remote_decides"
+
+
+def _is_instance(cls, value):
+    # type: (Any, Any) -> bool
+    if type.__instancecheck__(cls, value):
+        return True
+    if _DECIDED not in own_of(cls) or isinstance(value, BaseException):
+        return False
+    kind = type(value)
+    is_shown = type(cls) in (kind, type(kind)) or kind.__module__ == "__main__"
+    return _is_one("isinstance", value, cls) if is_shown else _is_subclass(cls, kind)
+
+
+def _is_subclass(cls, one):
+    # type: (Any, Any) -> bool
+    if type.__subclasscheck__(cls, one):
+        return True
+    return _DECIDED in own_of(cls) and not issubclass(one, BaseException) and _is_one("issubclass", one, cls)
+
+
+def _is_one(check, value, cls):
+    # type: (str, Any, Any) -> bool
+    try:
+        return connection[0].ask(check, value, cls) is True
+    except TypeError:  # a protocol of attributes, which a class alone does not show
+        return False
+
+
+def _mark(cls, base):
+    # type: (type, Any) -> None
+    """Have a class be one of this base without anything of it."""
+    if hasattr(base, "register"):
+        base.register(cls)
+    elif base is not None:
+        of_enums = type(base)  # type: Any  # which knows no others
+        if not _marked:
+            of_enums.__subclasscheck__ = lambda self, one: type.__subclasscheck__(self, one) or _is_marked(self, one)
+            of_enums.__instancecheck__ = lambda self, one: (
+                type.__instancecheck__(self, one) or _is_marked(self, type(one))
+            )
+        _marked.append((base, cls))
+
+
+_marked = []  # type: list[tuple[Any, type]]
+
+
+def _is_marked(base, cls):
+    # type: (type, Any) -> bool
+    return any(base is one and any(each is of for each in mro_of(cls)) for one, of in _marked)
+
+
+def overridden(cls, base):
+    # type: (Any, Any) -> list[str]
+    """What a class derived from a plain one has its own of: special methods, and public names of the base. Not what it
+    has of the library (IntEnum), nor operators that it has from another class of values which is told of."""
+    if base is None:
+        return []
+    classes = mro_of(cls)
+    of_library = [own_of(each) for each in classes if is_stdlib(each)]
+    found, seen = [], set()  # type: list[str], set[str]
+    for each in classes:
+        is_told_of = each is not cls and plain_base(each) is base and any(each in mro_of(one) for one in cls.__bases__)
+        for name, value in own_of(each).items() if not is_stdlib(each) else ():
+            is_own = name not in seen and not any(name in one and one[name] is value for one in of_library)
+            if is_own and may_be_own(name, base) and not (is_told_of and name in OPERATORS):
+                found.append(name)
+        seen.update(own_of(each))
+    return found
+
+
+def may_be_own(name, base):
+    # type: (str, Any) -> bool
+    return name in SPECIAL if name[:1] == "_" else hasattr(base, name)
+
+
+COPY = {
+    int: int.__int__,
+    float: float.__float__,
+    complex: lambda value: complex(value.real, value.imag),
+    str: str.__str__,
+    bytes: lambda value: bytes(memoryview(value)),
+}  # type: dict[Any, Any]
+
+
+def without_class(value):
+    # type: (Any) -> Any
+    """A number or text with a class of its own, as the plain one that it equals."""
+    base = plain_base(type(value)) if type(type(value)) is not type else None
+    return COPY[base](value) if base in COPY else value
+
+
+def fields_of(cls):
+    # type: (Any) -> list[tuple[str, str, bool, bool, bool]] | None
+    """The fields of a dataclass; None of others."""
+    found = getattr(cls, "__dataclass_fields__", None)
+    if type(found) is not dict:
+        return None
+    return [(one.name, one._field_type.name, one.init, one.repr, one.compare) for one in found.values()]
+
+
+_Member = type(type("_", (), {"__slots__": ("a",)}).__dict__["a"])
+_Dict = type(type("_", (), {}).__dict__["__dict__"])
+
+
+def state_of(target):
+    # type: (Any) -> dict[str, Any]
+    """The attributes that an object itself holds: what is in its `__dict__` and in its slots."""
+    found = {}  # type: dict[str, Any]
+    for cls in mro_of(type(target)):
+        for name, member in own_of(cls).items():
+            if type(member) is _Member:
+                try:
+                    found[name] = member.__get__(target)
+                except AttributeError:  # it holds none by now
+                    continue
+    for cls in mro_of(type(target)):
+        if type(own_of(cls).get("__dict__")) is _Dict:  # no property of the program's
+            found.update(own_of(cls)["__dict__"].__get__(target))
+            break
+    found.pop("__orig_class__", None)  # what made it, `Stack[int]`, is not what it holds
+    return found

@@ -1,0 +1,176 @@
+"""Transfer of exceptions: what is told of one, and one made of what was told."""
+
+import builtins
+
+from cruxcell.jobs.separated.proxies import remote
+from cruxcell.jobs.separated.proxies.runs import cancellations, connection
+from cruxcell.jobs.separated.proxies.shared_names import is_stdlib
+from cruxcell.protocol import records
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable  # noqa: F401 - in type comments
+
+
+def constructor_arguments(error):
+    # type: (BaseException) -> tuple[Any, ...] | None
+    """What an error of the library is made of, where that is more than its `args`: a file's name, a place in a text."""
+    cls = type(error)
+    found = error.__reduce__() if is_stdlib(cls) else None
+    if type(found) is not tuple or found[0] is not cls or found[1] is error.args:
+        return None
+    return found[1] if all(id(type(each)) in SIMPLEST for each in found[1]) else None
+
+
+SIMPLEST = frozenset(map(id, (str, bytes, int, type(None))))
+
+
+def more_of(error, of_the_test=False):
+    # type: (BaseException, bool) -> tuple[str | None, list[str], tuple[Any, ...]] | None
+    """(how it is shown, where its class says that; its notes; its attributes, where the other side has its class and
+    does not ask for them) of an error that has any of these."""
+    has_own = all(type(error).__repr__ is not each for each in _REPRS)
+    found = records.dict_of(error)
+    notes = found.get("__notes__")
+    notes = [each for each in notes if type(each) is str] if type(notes) is list else []
+    own = [item for item in found.items() if _is_field(item, of_the_test)] if found and is_stdlib(type(error)) else ()
+    if not (has_own or notes or own):
+        return None
+    return records.message_of(error, repr) if has_own else None, notes, tuple(own[:_MOST_FIELDS])
+
+
+_MOST_FIELDS = 64
+_SIMPLE = frozenset(map(id, (str, bytes, int, float, bool, complex, type(None))))
+_HOLDING = frozenset(map(id, (list, tuple, set, frozenset)))
+_CONTAINING = _HOLDING | {id(dict)}
+
+
+def _is_field(item, of_the_test=False):
+    # type: (tuple[object, object], bool) -> bool
+    """A public attribute with a value that holds no object: that may hold the error itself. An error of the test's may
+    have an object there (a response, say): no more than what the program has of any object that it is passed. One of
+    the program's would answer in the test for the error."""
+    name, value = item
+    may_be = of_the_test and not isinstance(value, BaseException) and id(type(value)) not in _CONTAINING
+    return type(name) is str and name[:1] != "_" and (may_be or _is_simple(value, 5))
+
+
+def _is_simple(value, depth):
+    # type: (Any, int) -> bool
+    if type(value) is dict:
+        value = [*value.keys(), *value.values()]
+    elif id(type(value)) not in _HOLDING:
+        return id(type(value)) in _SIMPLE
+    return depth > 0 and all(_is_simple(each, depth - 1) for each in value)
+
+
+def add_more(error, more):
+    # type: (Any, object) -> None
+    """Give an error what `more_of` told of another."""
+    if type(more) is not tuple or len(more) != 3:
+        return
+    shown, notes, _ = more
+    if type(notes) is list and notes and all(type(each) is str for each in notes):
+        BaseException.__setattr__(error, "__notes__", notes)
+    if type(shown) is str and type(type(error)) is remote.RemoteType:
+        BaseException.__setattr__(error, "_remote_repr", shown)
+
+
+def _add_fields(error, more, of_the_test):
+    # type: (Any, object, bool) -> Any
+    fields = more[2] if type(more) is tuple and len(more) == 3 else ()
+    if type(fields) is tuple and type(type(error)) is not remote.RemoteType:
+        named = [each for each in fields if type(each) is tuple and len(each) == 2 and _is_field(each, of_the_test)]
+        records.dict_of(error).update(named)
+    return error
+
+
+_REPRS = (BaseException.__repr__, getattr(builtins, "BaseExceptionGroup", Exception).__repr__)
+_set_args = vars(BaseException)["args"].__set__
+
+
+def make_exception(cls, arguments, text, made_of=None, more=None, of_the_test=False):  # noqa: PLR0917 - as it is told
+    # type: (Any, list[Any], str, tuple[Any, ...] | None, object, bool) -> Any
+    """An exception of this class with these `args`, whose text is `text`; made of `made_of` where that is more, and
+    with the attributes that `more_of` told."""
+    error = _add_fields(_construct(cls, arguments if made_of is None else list(made_of)), more, of_the_test)
+    _set_args(error, tuple(arguments))
+    if type(cls) is remote.RemoteType:  # it is not asked: a class of the script's may have a text of its own
+        BaseException.__setattr__(error, "_remote_text", text)
+    elif records.message_of(error) != text:
+        told = {"__str__": lambda _self: text, "__module__": cls.__module__}
+        error = _add_fields(_construct(type(cls.__name__, (cls,), told), arguments), more, of_the_test)
+        _set_args(error, tuple(arguments))
+    return error
+
+
+def _construct(cls, arguments):
+    # type: (Any, list[Any]) -> Any
+    # Of a class made here the other side is asked for what a library's own __init__ would set.
+    is_made = type(cls) is remote.RemoteType
+    kind = next(each for each in cls.__mro__ if each.__module__ == "builtins") if is_made else cls
+    try:
+        error = kind.__new__(cls, *arguments)
+        kind.__init__(error, *arguments)
+    except Exception:  # it wants other arguments than its `args`
+        error = kind.__new__(cls) if not issubclass(cls, _GROUP) else kind.__new__(cls, "", [Exception()])
+    return error
+
+
+_GROUP = getattr(builtins, "BaseExceptionGroup", ())
+
+
+# What would end an iteration or a generator of the test's own, `all(map(candidate, ...))`, and leave it content.
+_ENDS = (StopIteration, StopAsyncIteration, GeneratorExit)
+ANSWERED = "_answered"  # an attribute of a SystemExit that is from the candidate, which has raised it or not
+
+
+class _Ended(Exception):
+    """In the place of what would end an iteration: no error that a script expects by its class."""
+
+
+class _Exited(BaseException):
+    """In the place of a GeneratorExit or SystemExit, which is no Exception."""
+
+
+def harmless(cls, is_question):
+    # type: (Any, bool) -> Any
+    """The class of an exception that the candidate gives in an answer, or to what the script has passed
+    (`is_question`), and does not raise. Whoever raises it in the test's process (a future, say) ends nothing by that
+    which would leave the test content. A SystemExit in an answer is marked."""
+    ends = _ENDS + (SystemExit,) * is_question  # type: tuple[type[BaseException], ...]
+    if not issubclass(cls, ends if connection[0].has_cancelled else ends + cancellations()):
+        return cls
+    if cls not in _stand_ins:
+        stands = {"__class__": property(lambda _self: cls), "value": property(_first), "code": property(_first)}
+        _stand_ins[cls] = type(cls.__name__, (_Ended if issubclass(cls, Exception) else _Exited,), stands)
+    return _stand_ins[cls]
+
+
+_stand_ins = {}  # type: dict[Any, type[BaseException]]
+
+
+def _first(error):
+    # type: (BaseException) -> object
+    return error.args[0] if error.args else None
+
+
+def answered(error, may_stop, is_expected, may_be_cancelled=True):
+    # type: (BaseException, Any, Callable[[set[str]], bool], bool) -> BaseException
+    """What is raised where the candidate has raised `error`; `may_stop`: what may end an iteration. `is_expected`: does
+    the script say, where it is, that it expects one of these names? `may_be_cancelled`: it means what says that it was
+    cancelled. A TaskGroup takes a task that ends so for one that is well."""
+    is_end = isinstance(error, _ENDS) and not isinstance(error, may_stop)
+    is_end = is_end and not is_expected({each.__name__ for each in _ENDS if isinstance(error, each)})
+    if is_end or (not may_be_cancelled and isinstance(error, cancellations())):
+        kind = _Ended if isinstance(error, Exception) else _Exited
+        return kind("the candidate raised %s" % type(error).__name__)
+    return marked(error)  # type: ignore[no-any-return]
+
+
+def marked(value):
+    # type: (Any) -> Any
+    """A SystemExit that has come from the other side, or come back from there: a script does not end well by it."""
+    if isinstance(value, SystemExit):
+        BaseException.__setattr__(value, ANSWERED, True)
+    return value

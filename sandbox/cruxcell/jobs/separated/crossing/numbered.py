@@ -1,0 +1,109 @@
+"""The objects that one side numbers for the other, and the proxies that it holds for those of the other."""
+
+import _weakref
+
+from cruxcell.jobs.separated.crossing.memory import NOT_GIVEN, reaches_memory
+from cruxcell.jobs.separated.proxies import remote
+from cruxcell.jobs.separated.proxies.runs import connection
+from cruxcell.values.canonical import TooLarge
+from cruxcell.values.containers import Garbled
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any  # noqa: F401 - in type comments
+
+MAX_OBJECTS = 1 << 17
+
+
+class Shown:
+    """What this side has shown to the other, which is kept until that lets go of it."""
+
+    def __init__(self, is_test):
+        # type: (bool) -> None
+        self._is_test = is_test
+        self.values = {}  # type: dict[int, Any]  # by their numbers
+        self._numbers = {}  # type: dict[int, int]  # by their addresses
+        self._last = 0
+        # Of the test's: classes that the other side knows as those of objects alone.
+        self.along = set()  # type: set[int]
+
+    def __contains__(self, value):
+        # type: (object) -> bool
+        return id(value) in self._numbers
+
+    def known(self, value):
+        # type: (object) -> int | None
+        """Its number, if it was shown."""
+        return self._numbers.get(id(value))
+
+    def show(self, value):
+        # type: (object) -> int
+        """The number of an object of this end, which is kept from now on."""
+        number = self._numbers.get(id(value))
+        if number is None:
+            if len(self.values) >= MAX_OBJECTS:
+                raise TooLarge("the number of objects shown to the other side")
+            if self._is_test and reaches_memory(value):
+                connection[0].refuse(NOT_GIVEN % type(value).__name__)
+            self._last = number = self._last + 1
+            self.values[number] = value
+            self._numbers[id(value)] = number
+        return number
+
+    def has_come_along(self, value):
+        # type: (object) -> bool
+        """Is it a class of a library, which the script has not passed but with objects?"""
+        return self._numbers.get(id(value)) in self.along
+
+    def release(self, numbers):
+        # type: (list[int]) -> list[Any]
+        """The other side has let go of these, whose finalizers may ask for something."""
+        values = [self.values.pop(number, None) for number in numbers]
+        for number, value in zip(numbers, values):
+            self.along.discard(number)
+            if self._numbers.get(id(value)) == number:
+                del self._numbers[id(value)]
+        return values
+
+
+class Held:
+    """The proxies of this side, one for each number of the other's."""
+
+    def __init__(self):
+        # type: () -> None
+        self._living = {}  # type: dict[int, Any]  # opaque ones, as long as anything refers to them
+        self._kept = {}  # type: dict[int, Any]
+        self.dead = {}  # type: dict[int, None]  # what the other side is to be told
+
+    def find(self, number):
+        # type: (int) -> Any
+        """The proxy there is for an object, if there is one."""
+        if number in self._kept:
+            return self._kept[number]
+        reference = self._living.get(number)
+        return reference() if reference is not None else None
+
+    def present(self, with_values=False):
+        # type: (bool) -> list[Any]
+        """The proxies of opaque objects that this end holds; values with a class of their own, too."""
+        found = [reference() for reference in list(self._living.values())]
+        return [each for each in found if each is not None] + (list(self._kept.values()) if with_values else [])
+
+    def take(self, number, value, weak):
+        # type: (int, Any, bool) -> Any
+        if len(self._living) + len(self._kept) >= MAX_OBJECTS:
+            raise Garbled("more objects than may be")
+        remote.give_number(value, number)
+        if weak and type(type(value)) is remote.RemoteType:
+            self.dead.pop(number, None)
+            self._living[number] = _weakref.ref(value, lambda _: self._died(number))
+        else:
+            self._kept[number] = value
+        return value
+
+    def _died(self, number):
+        # type: (int) -> None
+        reference = self._living.get(number)
+        if reference is not None and reference() is None:
+            del self._living[number]
+            self.dead[number] = None

@@ -1,0 +1,386 @@
+"""Encodes and decodes what is not plain data: objects, classes, exceptions, functions that both sides have.
+
+Each side numbers what it shows to the other and keeps it; the other holds proxies, one for each number as long as
+anything refers to it, so that identity is kept. A proxy that goes back is written as its number.
+"""
+
+import struct
+
+from cruxcell.jobs.separated.crossing.classes import (
+    COPY,
+    MUTABLE,
+    PLAIN_ONES,
+    abstract_bases,
+    overridden,
+    plain_base,
+    public_names,
+    register,
+    told_of,
+)
+from cruxcell.jobs.separated.crossing.exceptions import (
+    SIMPLEST,
+    add_more,
+    constructor_arguments,
+    harmless,
+    make_exception,
+    marked,
+    more_of,
+)
+from cruxcell.jobs.separated.crossing.numbered import Held, Shown
+from cruxcell.jobs.separated.proxies import proxy_classes, remote
+from cruxcell.jobs.separated.proxies.libraries import of_libraries
+from cruxcell.jobs.separated.proxies.placing import Placing
+from cruxcell.jobs.separated.proxies.shared_names import (
+    BUILTIN_TYPE,
+    ENDING,
+    METHOD_TYPE,
+    MODULE_TYPE,
+    PLAIN,
+    found_at,
+    imported,
+    is_member,
+    is_shared,
+    is_stdlib,
+    may_be_named,
+    path_of,
+    stand_in,
+    stands_for,
+)
+from cruxcell.jobs.separated.rules.by_libraries import GivenBack, Served, comes_along, function_of, is_to_be_served
+from cruxcell.protocol import records
+from cruxcell.values.containers import Garbled
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any  # noqa: F401 - in type comments
+
+MAX_CLASSES = 1 << 12
+_numbered = struct.Struct("<cI").pack
+_MOST_CAUSES = 20  # of an exception that is raised from others; they may go round in a circle
+
+
+class Objects:
+    """The tables of one end. `is_test`: what is read comes from the candidate, and is believed in nothing."""
+
+    def __init__(self, is_test):
+        # type: (bool) -> None
+        self.is_test = is_test
+        self.shown, self.held = Shown(is_test), Held()
+        self.classes = {}  # type: dict[int, type]
+        self.is_question = False  # is what is read given to what the script has passed?
+        self.is_given = False  # is it given, and not raised?
+        self.named = []  # type: list[Any]  # of the test's: the classes that came along and that a message named
+        # What the test has passed by its name, by that; of the candidate's, by its address.
+        self._passed = {}  # type: dict[tuple[str, str], Any]
+        self._places = {}  # type: dict[int, tuple[Any, str, str]]
+        self.serve = None  # type: Any  # of the test's: what calls a function for the other side
+        self.hear = None  # type: Any  # of the test's: what is told of bytes that are read
+        self._is_of_an_error = False  # the class that is read or written next: of an exception, or the base of a class
+        self.placing = Placing()
+
+    class_of_proxies = remote.RemoteType
+    plain_base = staticmethod(plain_base)
+
+    # ---- writing ---------------------------------------------------------------------------------------------------
+
+    def write(self, writer, value, depth):
+        # type: (Any, Any, int) -> None
+        value = function_of(value)
+        kind = type(value)
+        if kind is GivenBack:
+            writer.parts.append(b"P")
+            writer.items(value.what[1:], 0)
+        elif kind is remote.RemoteType or type(kind) is remote.RemoteType:
+            writer.parts.append(_numbered(b".", remote.number_of(value)))
+        elif issubclass(kind, type):
+            self._write_class(writer, value)
+        elif (kind is BUILTIN_TYPE or kind is METHOD_TYPE or is_member(value)) and self._write_shared(writer, value):
+            return
+        elif kind is MODULE_TYPE and self.is_test:
+            writer.parts.append(b"M")
+            writer.value(str(value.__name__), depth)
+        elif issubclass(kind, BaseException):
+            known = records.dict_of(value).get("_remote_number")
+            if known is not None:
+                self._write_number(writer, b".", known)
+                return
+            self._write_exception(writer, value, depth)
+        else:
+            self._write_object(writer, value, kind, depth)
+
+    def _write_number(self, writer, tag, number):
+        # type: (Any, bytes, int) -> None
+        writer.parts.append(_numbered(tag, number))
+
+    def _write_shared(self, writer, value, is_of_an_error=False):
+        # type: (Any, Any, bool) -> bool
+        """A function, a class or a member of an enum of the library, by its name, if the other side has the same."""
+        module, name = path_of(value)
+        if found_at(imported(module), name) is not value or (name in ENDING and not (self.is_test or is_of_an_error)):
+            return False
+        if self.is_test or (may_be_named(module, name) and is_shared(module, name, value)):
+            if self.is_test:
+                self._passed[module, name] = value
+            writer.parts.append(b"G")
+            writer.items((module, name), 0)
+            return True
+        return False
+
+    def answered(self, value):
+        # type: (Any) -> Any
+        """Of the candidate's: a value that it answers with, or what says that it is what the test has passed."""
+        return GivenBack(self._places[id(value)]) if id(value) in self._places else value
+
+    def _write_class(self, writer, cls, of=""):
+        # type: (Any, Any, str) -> None
+        """A class, as the number it was described under, by its name, or described. `of`: the class of an "object" or
+        of a "value" that follows; that is never named, as the other side makes a class of its own for it. Or that of an
+        "error", or a base of a class."""
+        if of == "error" and cls.__name__ in ENDING and self._write_shared(writer, cls, True):
+            return
+        known = self.shown.known(cls)
+        if known in self.shown.along and not of:  # the script passes it
+            if self._write_shared(writer, cls):
+                return
+            self.shown.along.discard(known)
+        if known is not None:
+            self._write_number(writer, b"k", known)
+            return
+        if of in ("", "error") and self._write_shared(writer, cls):
+            return
+        base = None if of == "object" else plain_base(cls)
+        # Of builtins those alone that a class may be made with there; some have no name, as those of views.
+        own = [each for each in cls.__bases__ if each.__module__ != "builtins" and not is_stdlib(each)]
+        bases = [each for each in cls.__bases__ if issubclass(each, BaseException) or each in own]
+        if base is not None:
+            bases.append(base)
+        number = self.shown.show(cls)
+        self._write_number(writer, b"K", number)
+        if self.is_test and of and comes_along(cls):
+            self.shown.along.add(number)
+        name = type.__dict__["__name__"].__get__(cls)
+        writer.items((name if type(name) is str else "?", len(bases)), 0)
+        for each in bases:
+            self._write_class(writer, each, "error")
+        stands = stands_for(cls, self.is_test and of == "value")
+        offers = [*told_of(cls), *abstract_bases(cls), *(public_names(cls) if self.is_test else of_libraries(cls))]
+        writer.items(("\0".join(offers), "\0".join(overridden(cls, base)), stands), 0)
+
+    def _write_object(self, writer, value, kind, depth):
+        # type: (Any, Any, type, int) -> None
+        base = plain_base(kind) if id(kind) not in PLAIN_ONES else None
+        if base is None:
+            self._write_number(writer, b"o", self.shown.show(value))
+            self._write_class(writer, kind, "object")
+            return
+        self._write_number(writer, b"h", self.shown.show(value))
+        self._write_class(writer, kind, "value")
+        if base in MUTABLE:
+            number = writer.number(value)
+            self._write_number(writer, b"+", number)
+            writer.content(value, depth)
+        elif base is tuple:
+            writer.value(tuple(tuple.__iter__(value)), depth + 1)
+        elif base is frozenset:
+            writer.value(frozenset(frozenset.__iter__(value)), depth + 1)
+        else:
+            writer.value(COPY[base](value), depth + 1)
+
+    def _write_exception(self, writer, error, depth):
+        # type: (Any, BaseException, int) -> None
+        cls = type(error)
+        number = self.shown.show(error) if self.is_test or cls.__module__ != "builtins" else 0
+        self._write_number(writer, b"X", number)
+        self._write_class(writer, cls, "error")
+        arguments = _ARGS(error)
+        writer.items((records.message_of(error), len(arguments)), depth)
+        writer.items(arguments, depth)
+        writer.value(constructor_arguments(error), depth)
+        writer.value(more_of(error, self.is_test), depth)
+        is_last = self.is_test or depth > _MOST_CAUSES
+        cause, context = (None, None) if is_last else (_CAUSE(error), _CONTEXT(error))
+        writer.value(cause, depth + 1)
+        # One of the two: each may have two of its own, which would be a million at that depth.
+        context = context if cause is None else None
+        writer.value(False if cause is None and _IS_ALONE(error) else context, depth + 1)  # from None
+
+    # ---- reading ---------------------------------------------------------------------------------------------------
+
+    def read(self, reader, tag, depth):
+        # type: (Any, int, int) -> Any
+        return _READ[tag](self, reader, depth)
+
+    def filled(self, value):
+        # type: (object) -> None
+        """A set or dict was filled, perhaps with what is in the wrong place in it."""
+        if self.placing.waiting:
+            self.placing.holders.append(value)
+
+    def _read_own(self, reader, _depth):
+        # type: (Any, int) -> Any
+        number = reader.u32()
+        value = self.shown.values[number]
+        if number in self.shown.along:
+            self.named.append(value)
+        return Served(value, self.serve) if self.serve is not None and is_to_be_served(value) else marked(value)
+
+    def _read_known_class(self, reader, _depth):
+        # type: (Any, int) -> type
+        return self.classes[reader.u32()]
+
+    def _read_shared(self, reader, _depth):
+        # type: (Any, int) -> Any
+        module, name = _text(reader), _text(reader)
+        is_of_an_error, self._is_of_an_error = self._is_of_an_error, False
+        if self.is_test and not (may_be_named(module, name) and (is_of_an_error or name not in ENDING)):
+            raise Garbled("a name that may not be asked for")
+        found = found_at(__import__(module, None, None, ["*"]), name)
+        if type(found) is MODULE_TYPE:
+            raise Garbled("a module")
+        if self.is_test and not is_shared(module, name, found):
+            raise Garbled("a name that may not be asked for")
+        if not self.is_test:
+            self._places[id(found)] = (found, module, name)
+        return found
+
+    def _read_given_back(self, reader, _depth):
+        # type: (Any, int) -> GivenBack
+        return GivenBack(self._passed[_text(reader), _text(reader)])
+
+    def _read_module(self, reader, _depth):
+        # type: (Any, int) -> Any
+        if self.is_test:
+            raise Garbled("a module")
+        return __import__(_text(reader), None, None, ["*"])
+
+    def _read_class(self, reader, depth):
+        # type: (Any, int) -> type
+        number = reader.u32()
+        if number in self.classes or len(self.classes) >= MAX_CLASSES:
+            raise Garbled("a class that cannot be")
+        name, count = _text(reader), reader.value(depth)
+        if not 0 <= count <= 64:
+            raise Garbled("a class that cannot be")
+        bases = tuple([self._base(self._class_of_errors(reader, depth + 1)) for _ in range(count)])
+        offers = _text(reader).split("\0")
+        overrides = _text(reader).split("\0")
+        stand = stand_in(_text(reader), self.is_test)
+        if isinstance(stand, type) and issubclass(stand, BaseException):
+            self.classes[number] = stand
+            return stand
+        name = name.replace("\0", "")[:200]
+        try:
+            made = proxy_classes.make_class(name, number, bases, offers, overrides, stand)
+        except TypeError:  # bases that do not go together here
+            made = proxy_classes.make_class(name, number, bases[:1], offers, overrides, stand)
+        self.classes[number] = made
+        register(made, offers)
+        return made
+
+    def _class_of_errors(self, reader, depth):
+        # type: (Any, int) -> Any
+        self._is_of_an_error = True
+        try:
+            return reader.value(depth)
+        finally:
+            self._is_of_an_error = False
+
+    def _base(self, cls):
+        # type: (Any) -> Any
+        if id(cls) not in PLAIN_ONES and not issubclass(cls, (BaseException, remote.RemoteBase)):
+            raise Garbled("a base that cannot be")
+        return cls
+
+    def _class(self, reader, depth, family):
+        # type: (Any, int, Any) -> Any
+        cls = reader.value(depth + 1)
+        if type(cls) is not remote.RemoteType or not issubclass(cls, family):
+            raise Garbled("a class that cannot be")
+        return cls
+
+    def _read_object(self, reader, depth):
+        # type: (Any, int) -> Any
+        number, cls = reader.u32(), self._class(reader, depth, remote.RemoteObject)
+        found = self.held.find(number)
+        if found is not None:
+            if type(found) is not cls:
+                raise Garbled("an object of another class than before")
+            return found
+        return self.held.take(number, object.__new__(cls), True)
+
+    def _read_value(self, reader, depth):
+        # type: (Any, int) -> Any
+        """A value with a class of its own."""
+        number, cls = reader.u32(), self._class(reader, depth, PLAIN)
+        found = self.held.find(number)
+        base = plain_base(cls)
+        if base in MUTABLE:
+            if found is not None or reader.take(1) != b"+":
+                raise Garbled("a value that cannot be")
+            made = self.held.take(number, base.__new__(cls), False)
+            return reader.new(made, depth)
+        value = reader.value(depth + 1)
+        if type(value) is not base:
+            raise Garbled("a value that is not what its class says")
+        if type(found) is cls:
+            return found
+        return self.held.take(number, base.__new__(cls, value), False)
+
+    def _read_exception(self, reader, depth):
+        # type: (Any, int) -> Any
+        number, cls = reader.u32(), self._class_of_errors(reader, depth + 1)
+        if not issubclass(cls, BaseException):
+            raise Garbled("an exception that cannot be")
+        is_given, self.is_given = self.is_given, True  # what is in it, it has not raised
+        if self.is_test and is_given:
+            cls = harmless(cls, self.is_question)
+        text, count = _text(reader), reader.value(depth)
+        if not 0 <= count <= 1 << 16:
+            raise Garbled("an exception that cannot be")
+        arguments = [reader.value(depth + 1) for _ in range(count)]
+        made_of, more = reader.value(depth), reader.value(depth)
+        cause, context = reader.value(depth + 1), reader.value(depth + 1)
+        self.is_given = is_given
+        found = self.held.find(number) if number else None
+        if isinstance(found, BaseException) and issubclass(type(found), cls):
+            return found
+        if made_of is not None and (
+            type(made_of) is not tuple or any(id(type(each)) not in SIMPLEST for each in made_of)
+        ):
+            raise Garbled("an exception that cannot be")
+        error = make_exception(cls, arguments, text, made_of, more, not self.is_test)
+        add_more(error, more)
+        error = marked(error)
+        if isinstance(cause, BaseException):
+            error.__cause__ = error.__context__ = cause
+        elif isinstance(context, BaseException):
+            error.__context__ = context
+        elif context is False:
+            error.__suppress_context__ = True
+        return self.held.take(number, error, True) if number else error
+
+
+def _text(reader):
+    # type: (Any) -> str
+    text = reader.value(0)
+    if type(text) is not str:
+        raise Garbled("not a text")
+    return text
+
+
+# Asked of the base: a class of the program's may answer for itself.
+_ARGS, _CAUSE, _CONTEXT, _IS_ALONE = [
+    vars(BaseException)[name].__get__ for name in ("args", "__cause__", "__context__", "__suppress_context__")
+]
+
+_READ = {
+    ord("."): Objects._read_own,
+    ord("k"): Objects._read_known_class,
+    ord("K"): Objects._read_class,
+    ord("G"): Objects._read_shared,
+    ord("P"): Objects._read_given_back,
+    ord("M"): Objects._read_module,
+    ord("o"): Objects._read_object,
+    ord("h"): Objects._read_value,
+    ord("X"): Objects._read_exception,
+}  # type: dict[int, Any]

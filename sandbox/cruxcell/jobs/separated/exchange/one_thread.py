@@ -1,0 +1,95 @@
+"""Questions of one thread, where no others can be started: who waits for an answer serves the other end meanwhile."""
+
+from cruxcell.jobs.separated.exchange.line import collect_again, collect_not, collects_garbage
+from cruxcell.values.containers import with_room
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable  # noqa: F401 - in type comments
+
+QUESTION, RAISED = b"q", b"e"
+
+
+class OneThread:
+    """Of one end. It has what `Partners` has for several threads. `link`: the end."""
+
+    frames = 8  # of Python, until there is room for more (`with_room`)
+
+    def __init__(self, link):
+        # type: (Any) -> None
+        self._link = link
+        self._open = 0
+
+    def reads(self):
+        # type: () -> bool
+        """Does this thread read for others?"""
+        return False
+
+    def depth(self):
+        # type: () -> int
+        """How many questions are open that what this thread does is a part of."""
+        return self._open
+
+    def alone_since(self, time):
+        # type: (int) -> int
+        """Since when, from then on, nothing came for another thread before this thread's last answer."""
+        return time
+
+    def exchange(self, operation, fields):
+        # type: (str, list[Any]) -> Any
+        """(kind of the answer, value)."""
+        self._open += 1
+        try:
+            return with_room(self._exchange, operation, fields)
+        finally:
+            self._open -= 1
+
+    def _exchange(self, operation, fields):
+        # type: (str, list[Any]) -> Any
+        link = self._link
+        number = undisturbed(link.send, QUESTION, 0, [operation, *fields], True)
+        has_room = True  # until anything else has run
+        while True:
+            kind, answered, values = link.receive(has_room)
+            if kind != QUESTION:
+                return link.answer_to(number, kind, answered, values)
+            link.answer(answered, values)
+            has_room = False
+
+    def send(self, kind, number, values):
+        # type: (bytes, int, list[Any]) -> None
+        undisturbed(self._link.send, kind, number, values)
+
+    def serve(self):
+        # type: () -> None
+        """Answer until the other end says what is no question, or both ends know of more threads."""
+        link = self._link
+        while link.threads is self:
+            kind, number, values = link.receive()
+            if kind != QUESTION:
+                return
+            link.answer(number, values)
+        link.threads.serve()
+
+    def settle(self):
+        # type: () -> None
+        """A message has come, and nothing of it is under way any more."""
+        self._link.place()
+
+    def outside(self, function, *arguments):
+        # type: (Callable[..., Any], Any) -> Any
+        """`function(*arguments)`, with nobody kept from the line."""
+        return function(*arguments)
+
+
+def undisturbed(function, *arguments):
+    # type: (Callable[..., Any], object) -> Any
+    """`function(*arguments)` without a collection of garbage. A finalizer that asks the other end would put its
+    question in front of the message that is being written, whose number and containers are taken already."""
+    collects = collects_garbage()
+    collect_not()
+    try:
+        return function(*arguments)
+    finally:
+        if collects:
+            collect_again()

@@ -1,0 +1,22 @@
+"""What stands for an object of the other half, and what it asks.
+
+remote        the proxies
+proxy_classes their classes, and what their special methods ask
+asking        what special methods of proxies ask, those of values among them
+operations    what may be asked of an object of the other side
+shared_names  what both sides have, and which of it may be asked for by name
+told          what classes of the other side have, as it tells
+libraries     which classes of libraries proxies are of, for a script that asks
+deriving      classes that a script derives from the program's
+signatures    what the program sees of a function of the script
+looking       what a test that looks at the program is told: by dir, vars, inspect
+copies        copies that one half makes of its objects for the other
+placing       where objects have their place in sets and dicts that are read
+equality      when two objects of a class of the program's are equal to a test
+doubts        what a test took for different, and a class says is equal
+compared_tables tables of pandas' that a script has an object of the program's compared with
+readings      what a value is in another form
+runs          what runs in steps: generators, awaitables, context managers
+awaiting      the event loop of what the test awaits
+loops         how long event loops run, their time, the order of ends
+"""

@@ -1,0 +1,247 @@
+"""What a special method of a proxy asks the other side, and what it does not ask.
+
+An instance of a class derived from a plain type is that value here, and what the class has its own of is asked. Where
+the question holds what may be expected, the answer counts if the plain type gives the same.
+"""
+
+import builtins
+
+from cruxcell.jobs.separated.proxies.deriving import Asked
+from cruxcell.jobs.separated.proxies.operations import ARITHMETIC, DESCRIPTORS, SPECIAL, STEADY, mro_of, own_of
+from cruxcell.jobs.separated.proxies.placing import hash_meanwhile, is_reading
+from cruxcell.jobs.separated.proxies.remote import (
+    DERIVED,
+    HANDED_OVER,
+    MADE,
+    RemoteBase,
+    RemoteObject,
+    RemoteType,
+    is_of_the_test,
+    marked,
+    now,
+    standing_of,
+)
+from cruxcell.jobs.separated.proxies.runs import connection
+from cruxcell.jobs.separated.proxies.shared_names import is_stdlib
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any  # noqa: F401 - in type comments
+
+_OF_ITSELF = frozenset([*STEADY, "__iter__", "__reversed__", "__getitem__", "__missing__"])
+_BUILTIN_TYPES = frozenset([type(None), *[each for each in vars(builtins).values() if type(each) is type]])
+
+
+def forward(name):
+    # type: (str) -> Any
+    def method(self, *arguments):
+        # type: (object, object) -> Any
+        return connection[0].ask("special", self, name, *arguments)
+
+    method.__name__ = name
+    return method
+
+
+def method_of(name):
+    # type: (str) -> Any
+    def method(self, /, *arguments, **keywords):
+        # type: (object, object, object) -> Any
+        return connection[0].call(connection[0].ask("get", self, name), arguments, keywords)
+
+    method.__name__ = name
+    return method
+
+
+def are_made(*values):
+    # type: (object) -> bool
+    return all(map(is_of_the_test, values))
+
+
+def unsaid(name):
+    # type: (str) -> Any
+    """Where the candidate is not asked: what the other operand does not say either is refused. Python would raise a
+    TypeError, which a script may expect."""
+
+    def method(self, *others):
+        # type: (object, object) -> Any
+        if len(others) == 1 and not has_no_say(others[0]):
+            answer = _said_by(others[0], name, self)
+            if answer is not NotImplemented:
+                return answer
+        return connection[0].refuse(
+            "%s of a %s is for the candidate to say; compare what its methods or attributes give"
+            % (name, type(self).__name__)
+        )
+
+    method.__name__ = name
+    return method
+
+
+def _said_by(other, name, value):
+    # type: (Any, str, object) -> Any
+    """What the class of the other operand says of an operator of `value`, which says nothing."""
+    mirrored = _MIRRORED.get(name) or ("__r" + name[3:] if name in _IN_PLACE else "__r" + name[2:])
+    method = getattr(type(other), mirrored, None)
+    return NotImplemented if method is None else method(other, value)
+
+
+_MIRRORED = {"__lt__": "__gt__", "__gt__": "__lt__", "__le__": "__ge__", "__ge__": "__le__", "__ne__": "__ne__"}
+
+
+def has_no_say(other):
+    # type: (object) -> bool
+    """Is it of a class that has no answer of its own to what an object of the other side is in the midst of?"""
+    kind = type(other)
+    is_plain = type(kind) is type and kind in _BUILTIN_TYPES  # a metaclass may answer for its classes as it likes
+    return is_plain or type(kind) is RemoteType
+
+
+def hashed(plain, knows):
+    # type: (Any, bool) -> Any
+    """The hash that the class gives; `plain` is that of what the test does not know the class of by its name, if it has
+    to know it (`knows`). A hash says nothing of what is expected: which are equal is found out otherwise."""
+
+    def method(self):
+        # type: (Any) -> int
+        if is_reading():
+            return hash_meanwhile(self, plain(self))
+        link = connection[0]
+        if knows and link.is_test and not are_made(self) and not link.means_a_class(type(self)):
+            return int(plain(self))
+        return int(link.ask("special", self, "__hash__"))
+
+    method.__name__ = "__hash__"
+    return method
+
+
+def equals(self, other):
+    # type: (object, object) -> Any
+    """What a candidate asks an object of the test."""
+    return NotImplemented if is_reading() else connection[0].ask("special", self, "__eq__", other)
+
+
+# ---- values ----------------------------------------------------------------------------------------------------------
+
+
+class _Told:
+    """A method that is told what to look for, say, or to remove. Of a value that the test did not make, the class is
+    believed where the plain type gives the same, and removes what the plain type holds."""
+
+    def __init__(self, name, base):
+        # type: (str, Any) -> None
+        self._name, self._base = name, base
+
+    def __get__(self, instance, owner=None):
+        # type: (object, object) -> Any
+        found = connection[0].ask("get", owner if instance is None else instance, self._name)
+        if instance is None or not callable(found) or are_made(instance):
+            return found
+
+        def method(*arguments, **keywords):
+            # type: (object, object) -> Any
+            if not (arguments or keywords):
+                return found()
+            if self._name in _REMOVALS:
+                is_held = any(self._base.__contains__(instance, each) for each in arguments)
+                return (found if is_held else getattr(self._base, self._name).__get__(instance))(*arguments)
+            expected = _of_base(self._base, self._name, instance, arguments, keywords)
+            return _agreed(self._name, instance, expected, found(*arguments, **keywords))
+
+        return method
+
+
+# Of what can change. A method of what cannot change gives the same for the same, whatever it is told.
+_SEARCHES = frozenset(
+    [
+        "count", "difference", "endswith", "find", "index", "intersection", "isdisjoint", "issubset", "issuperset",
+        "rfind", "rindex", "startswith", "symmetric_difference", "union",
+    ]
+)  # fmt: skip
+_REMOVALS = frozenset(["discard", "remove"])
+
+
+def own_of_value(name, base, is_test):
+    # type: (str, Any, bool) -> Any
+    """What a class derived from `base` has under a name that it has its own of, if that is not simply asked; None of
+    what the value here does."""
+    if name not in SPECIAL:
+        is_public = name[:1] != "_" and hasattr(base, name)
+        is_told = is_test and (base.__hash__ is not None or name in _SEARCHES | _REMOVALS)
+        return None if not is_public else _Told(name, base) if is_told else Asked(name)
+    if name in DESCRIPTORS:
+        return forward(name) if not is_test else None
+    if name in ("__eq__", "__hash__"):  # or it were no value
+        return None
+    if not is_test:
+        return forward(name)
+    return _held_in(base) if name == "__contains__" else _reckoned(name, base)
+
+
+_IN_PLACE = frozenset([name for name in ARITHMETIC if name[:3] == "__i" and name != "__invert__"])
+
+
+def _of_base(base, name, value, others, keywords=None):
+    # type: (Any, str, Any, Any, Any) -> Any
+    """What the plain type gives; NotImplemented where it has nothing to give."""
+    if name in _IN_PLACE:
+        name = "__" + name[3:]
+    try:
+        return getattr(base, name)(value, *others, **(keywords or {}))
+    except Exception:
+        return NotImplemented
+
+
+def _agreed(name, value, expected, answer):
+    # type: (str, Any, Any, Any) -> Any
+    """The other side's answer, if the plain type has given the same before. One whose class says of itself what it
+    comes to would do that with what it was told: it is what the plain type gives."""
+    if expected is not NotImplemented and not issubclass(type(answer), RemoteObject) and bool(expected == answer):
+        return expected if _says_what_it_is(type(answer)) else answer
+    return connection[0].refuse(
+        "%s of a %s is for the candidate to say, and is not what the plain type gives" % (name, type(value).__name__)
+    )
+
+
+def _says_what_it_is(cls):
+    # type: (Any) -> bool
+    """Has the class of a value an answer of its own to what number it is, whether it is true, or what is in it?"""
+    return any(type(each) is RemoteType and not _OF_ITSELF.isdisjoint(own_of(each)) for each in mro_of(cls))
+
+
+def _held_in(base):
+    # type: (Any) -> Any
+    """The plain type holds it, and the class says so: which then learns no more than it has given."""
+
+    def method(self, item):
+        # type: (object, object) -> bool
+        if not are_made(self) and not base.__contains__(self, item):
+            return False
+        return bool(connection[0].ask("special", self, "__contains__", item))
+
+    method.__name__ = "__contains__"
+    return method
+
+
+def _reckoned(name, base):
+    # type: (str, Any) -> Any
+    """Between values that the test has made, what their class says. Of others the plain type has to give the same; and
+    what a function returned is not asked with a value of the test's."""
+    not_said = unsaid(name)
+
+    def method(self, *others):
+        # type: (object, object) -> Any
+        operands = () if name == "__round__" else others
+        is_made, standing = are_made(self, *operands), standing_of(self)
+        if standing == HANDED_OVER and not all(issubclass(type(other), RemoteBase) for other in operands):
+            return not_said(self, *[other for other in others if not is_stdlib(type(other))])
+        expected = NotImplemented if is_made else _of_base(base, name, self, others)
+        began = now()
+        value = connection[0].ask("special", self, name, *others)
+        if value is NotImplemented:
+            return value
+        if not is_made and not issubclass(type(value), RemoteObject):
+            value = _agreed(name, self, expected, value)
+        return value if standing == HANDED_OVER else marked(value, MADE if is_made else DERIVED, type(self), began)
+
+    method.__name__ = name
+    return method

@@ -1,0 +1,79 @@
+"""What a test took for different, though a class of the program's may say that it is equal.
+
+The test does not ask such a class: the question would hold what may be expected. A script that looks whether things are
+different would pass with any class. So before a script passes, the class is asked: then nothing is left that it could
+use what it hears for.
+"""
+
+from cruxcell.jobs.separated.proxies.remote import RemoteObject
+from cruxcell.values.canonical import NotPlain, TooLarge, canon
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any  # noqa: F401 - in type comments
+
+_MOST = 64  # comparisons of a script that are asked about
+_MOST_BYTES = 1 << 12  # of what is compared with
+_OWN = "cruxcell."
+
+
+class Doubts:
+    """Of one script, which alone is heard: the harness compares for reasons of its own."""
+
+    def __init__(self):
+        # type: () -> None
+        self._why = ""
+        self._pairs = []  # type: list[tuple[Any, Any]]
+
+    def says_equal(self, one, frame):
+        # type: (object, Any) -> None
+        """Its class says that it equals another of it, which the test does not find. `frame`: who compares."""
+        if not _is_of_the_harness(frame):
+            self._why = self._why or _BY_WORD % type(one).__name__
+
+    def are_different(self, one, other, frame):
+        # type: (object, object, Any) -> None
+        """They were taken for that, without asking the class of `one`."""
+        is_foreign = type(other) is not type(one)  # a script may look for one of two that are equal, and finds it
+        if is_foreign and len(self._pairs) < _MOST and not _is_of_the_harness(frame) and _may_cross(other):
+            self._pairs.append((one, other))
+
+    def clear_up(self, link):
+        # type: (Any) -> None
+        """The script is about to pass."""
+        if self._why:
+            link.refuse(self._why)
+        pairs, self._pairs = self._pairs, []
+        for one, other in pairs:
+            try:
+                is_equal = bool(link.ask("special", one, "__eq__", other))  # that of an array raises
+            except Exception as error:
+                link.refuse(_RAISES % (type(one).__name__, type(other).__name__, type(error).__name__))
+            else:
+                if is_equal:
+                    link.refuse(_EQUAL % (type(one).__name__, type(other).__name__))
+
+
+def _is_of_the_harness(frame):
+    # type: (Any) -> bool
+    return str(frame.f_globals.get("__name__")).startswith(_OWN)
+
+
+def _may_cross(other):
+    # type: (object) -> bool
+    """Is it an object of the program's, or plain data, and of no size?"""
+    if issubclass(type(other), RemoteObject):
+        return True
+    try:
+        canon(other, _MOST_BYTES)
+    except (NotPlain, TooLarge):
+        return False
+    return True
+
+
+_BY_WORD = (
+    "the script took two objects of class %s for different, of which the class says that they are equal, and not all"
+    " that they hold shows it: compare their attributes, or require IN_PROCESS"
+)
+_EQUAL = "the script took a %s and a %s for different, of which the program says that they are equal"
+_RAISES = "the script took a %s and a %s for different, of which to compare them raises %s in the program"

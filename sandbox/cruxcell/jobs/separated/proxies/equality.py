@@ -1,0 +1,284 @@
+"""When two objects of a class of the program's are equal to a test.
+
+Their class is asked, and may lie, so the test compares what they hold. The candidate says what that is, and learns what
+is expected when the script makes an object to compare with. So what other objects hold is noted before the script makes
+one, and counts as long as the candidate is asked for nothing else: none of them becomes what is expected later.
+"""
+
+from cruxcell.jobs.separated.proxies.libraries import fix_values
+from cruxcell.jobs.separated.proxies.readings import all_shown
+from cruxcell.jobs.separated.proxies.remote import (
+    HANDED_OVER,
+    MADE,
+    RemoteObject,
+    RemoteType,
+    class_of_alias,
+    is_made_since,
+    is_new_since,
+    made_of,
+    number_of,
+    operands_of,
+    standing_of,
+)
+from cruxcell.values.arrays import is_array_of_objects
+from cruxcell.values.canonical import NotPlain, TooLarge, canon
+from cruxcell.values.containers import dict_base
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any  # noqa: F401 - in type comments
+
+_MOST_NOTED = 1 << 13  # in all: a script may hold thousands of objects and make thousands
+
+
+class Notes:
+    """What objects of the candidate hold, by their numbers, with how many questions were open when that was noted."""
+
+    def __init__(self):
+        # type: () -> None
+        self._held = {}  # type: dict[int, tuple[int, Any]]
+        self._left = self._left_of_others = _MOST_NOTED  # of those with an equality of their own; of others
+        self.is_complete = False
+        self.is_old = False  # another thread has asked for something that may change what was noted
+        self._is_fixing = False  # values that never change are asked for
+
+    def take(self, link, depth):
+        # type: (Any, int) -> None
+        """The script is about to make an object, with `depth` questions open: note what those hold that it may be
+        compared with, and what these hold in turn."""
+        if self.is_old:  # only now: as long as the script has what it expects, nothing may be noted anew
+            self.is_old = False
+            self.forget_from(depth)
+        if not self.is_complete:
+            self._is_fixing = True
+            try:
+                fix_values(link.objects.held.present())
+            finally:
+                self._is_fixing = False
+        while self._left and not self.is_complete:
+            pending = [each for each in link.objects.held.present() if self._is_unknown(link, each)][: self._left]
+            self.is_complete = not pending
+            if pending:
+                others = len([each for each in pending if "__eq__" not in vars(type(each))])
+                self._left, self._left_of_others = self._left - len(pending) + others, self._left_of_others - others
+                notes = [(depth, held) for held in _copied(_told_of(link, pending), link.objects)]
+                self._held.update(zip(map(number_of, pending), notes))
+
+    def _is_unknown(self, link, value):
+        # type: (Any, Any) -> bool
+        """May this be found equal to another, or be given out again as another, and is it not noted what it holds?"""
+        may_be = "__eq__" in vars(type(value)) or (self._left_of_others > 0 and standing_of(value) == HANDED_OVER)
+        return may_be and link.means_a_class(type(value)) and number_of(value) not in self._held
+
+    def outlast(self, link, operation, fields, depth):
+        # type: (Any, str, list[Any], int) -> bool
+        """The candidate is about to be asked this, with `depth` questions open. Does what was noted hold after that? It
+        may change all but what was noted before the question that is being answered by asking; who makes an object may
+        change those that it is given."""
+        if self._is_fixing:
+            return True
+        if not _makes_something(link, operation, fields):
+            self.forget_from(depth)
+            return False
+        if operation == "call":
+            self._forget_what_leads_from(fields[2:])
+        return True
+
+    def forget_from(self, depth):
+        # type: (int) -> None
+        """The candidate goes on, and with it all questions but the first `depth`."""
+        self.is_complete = False
+        if self._held:
+            self._held = {number: each for number, each in self._held.items() if each[0] < depth}
+
+    def _forget_what_leads_from(self, values):
+        # type: (list[Any]) -> None
+        pending = _objects_in(values)
+        for each in pending:
+            note = self._held.pop(number_of(each), None)
+            if note is not None:
+                self.is_complete = False
+                pending += _objects_in(note[1])
+
+    def is_another(self, link, value, shown, began):
+        # type: (Any, object, tuple[Any, set[Any]], int) -> bool
+        """A class has given this out for what the script makes an object of (`shown`). Was it here before `began`, and
+        held something else? By its identity it would be what the script expects."""
+        if not issubclass(type(value), RemoteObject) or is_new_since(value, began):
+            return False
+        _, held = self._held.get(number_of(value), (0, None))
+        values, atoms = shown
+        if standing_of(value) == HANDED_OVER and values and (held is None or not atoms <= _atoms(held)):
+            return True
+        return "__eq__" in vars(type(value)) and held is not None and bool(_told_of(link, [value])[0] != held)
+
+    def held(self, link, *values):
+        # type: (Any, Any) -> list[Any]
+        """What these objects hold; None where that can no longer be noted of one that the script has not made."""
+        noted = [self._held.get(number_of(each)) for each in values]
+        if not self._left:
+            unknown = [note is None and standing_of(value) != MADE for value, note in zip(values, noted)]
+            noted = [(0, None) if is_unknown else note for is_unknown, note in zip(unknown, noted)]
+        asked = [value for value, note in zip(values, noted) if note is None]
+        self.is_complete = self.is_complete and not asked
+        told = iter(_told_of(link, asked) if asked else ())
+        return [next(told) if note is None else note[1] for note in noted]
+
+
+def _told_of(link, values):
+    # type: (Any, list[Any]) -> list[Any]
+    told = link.ask("states", None, *values)
+    return told if type(told) is list and len(told) == len(values) else [None] * len(values)
+
+
+def _copied(told, objects):
+    # type: (list[Any], Any) -> list[Any]
+    """With containers of their own: those that both sides have change when the candidate changes its. Containers with a
+    class of their own become plain ones, which are equal."""
+    import copy
+    import copyreg
+
+    reductions = copyreg.dispatch_table  # type: dict[Any, Any]
+    present = objects.held.present(with_values=True)
+    kinds = {type(each) for each in present if issubclass(type(each), (*_CONTAINERS, bytearray))}
+    reductions.update(dict.fromkeys(kinds, _as_plain))
+    try:
+        return copy.deepcopy(told, {id(each): each for each in present if type(each) not in kinds})
+    except Exception:  # nested too deep, or of a library that cannot copy it
+        return [None] * len(told)
+    finally:
+        for kind in kinds:
+            del reductions[kind]
+
+
+def _as_plain(value):
+    # type: (Any) -> tuple[Any, ...]
+    """A container with a class of its own, as what `copy` makes a plain one of."""
+    base = next(each for each in (*_CONTAINERS, bytearray) if issubclass(type(value), each))
+    if base is list:
+        return list, (), None, list.__iter__(value)
+    if base is dict:
+        kind = dict_base(type(value))
+        return kind, (), None, None, iter(kind.items(value))
+    return base, (list(base.__iter__(value)),)
+
+
+def _makes_something(link, operation, fields):
+    # type: (Any, str, list[Any]) -> bool
+    """Does it make an object of a class that the script knows by its name, or ask what objects hold or look like?"""
+    if operation == "call":
+        cls = fields[0] if type(fields[0]) is RemoteType else class_of_alias(fields[0])
+        return cls is not None and bool(link.means_a_class(cls))
+    return operation == "states" or (operation == "special" and fields[1] in _CHANGES_NOTHING)
+
+
+def _objects_in(value):
+    # type: (Any) -> list[Any]
+    return [each for each in _parts(value) if issubclass(type(each), RemoteObject)]
+
+
+def hold_the_same(link, one, other):
+    # type: (Any, object, object) -> bool | None
+    """Does their class say that they are equal, and do they hold attributes that are? That is found out here: or every
+    value would be the expected one to a class that says so of all. In a set they are not unequal, either, where it says
+    so alone: or a set of one thing, twice, would equal that of this and another. None: it says so of what the test has
+    made, or finds to be different."""
+    held = link.notes.held(link, one, other)  # first: `__eq__` may make them the same
+    are_alike = type(held[0]) is dict and held[0] == held[1]
+    are_the_same = are_alike and _count(link, held, one, other)
+    if not link.ask("special", one, "__eq__", other):
+        return False
+    if are_the_same:
+        return True
+    if link.hashed in (number_of(one), number_of(other)):
+        link.refuse(_BY_WORD % type(one).__name__)
+    link.compared_by_identity = True
+    is_found_otherwise = not are_alike and type(held[0]) is dict and type(held[1]) is dict
+    return None if is_found_otherwise or MADE in (standing_of(one), standing_of(other)) else False
+
+
+def _count(link, held, one, other):
+    # type: (Any, list[dict[str, Any]], object, object) -> bool
+    """May attributes that are equal decide? Where they show what one of the two was made of; and of two results of
+    operators on what the test has made, where those operands do."""
+    if not (operands_of(one) and operands_of(other)):
+        return any(map(_shows, held, (one, other)))
+    operands = [*operands_of(one)[1:], *operands_of(other)[1:]]
+    return bool(held[0]) and all(map(_shows, link.notes.held(link, *operands), operands))
+
+
+def _shows(held, value):
+    # type: (dict[str, Any], object) -> bool
+    """Do its attributes show what the test made the object of? Those of a class that keeps nothing of it would all be
+    equal. A class may keep it in another form: `Version("1.10")` as (1, 10), `Money(3)` as Decimal("3.00")."""
+    if not held or standing_of(value) != MADE or "__eq__" not in vars(type(value)):  # an operand may have none
+        return False
+    given, shown = made_of(value)[1], _atoms(held)
+    return given <= shown or all_shown(list(given - shown), _parts(held))
+
+
+def shown_by(values):
+    # type: (Any) -> tuple[Any, set[Any]]
+    """What the script makes an object of, and what that comes to before the program can change it."""
+    return values, _atoms(values)
+
+
+def hold_what_was_made(link, numbers, named, value, began):
+    # type: (Any, list[int], list[int], object, int) -> bool
+    """May one of these containers, which the program has changed since `began`, be equal by now to something that the
+    script makes of what it has made: `value` (None: nothing was made), or another object? Not one that the script does
+    not have, or has by a name of the program's (`named`: their addresses). What is not opaque equals plain data."""
+    apart = named + [id(each) for each in link.objects.held.present(with_values=True)]
+    held = [link.containers.entries[number][0] for number in link.containers.held(numbers, apart)]
+    if value is not None and not issubclass(type(value), (RemoteObject, BaseException)):
+        return bool(held)
+    return any("__eq__" in vars(type(each)) and is_made_since(each, began) for each in _objects_in(held))
+
+
+def _atoms(value):
+    # type: (Any) -> set[Any]
+    """What a value comes down to, in whatever containers: data by what it is equal to, objects by their identity."""
+    return set(map(_atom, _parts(value)))
+
+
+def _atom(value):
+    # type: (Any) -> object
+    if type(value) in _ATOMS:
+        return value
+    try:
+        return type(value), canon(value, _LARGEST_ATOM)
+    except (NotPlain, TooLarge):
+        return (id(value),)
+
+
+def _parts(value):
+    # type: (Any) -> list[Any]
+    """What is in a value, in whatever containers."""
+    found, pending, seen = [], [value], set()  # type: list[Any], list[Any], set[int]
+    for each in pending:
+        if id(each) in seen:
+            continue
+        seen.add(id(each))
+        kind = type(each)
+        is_deque = (kind.__module__, kind.__name__) == ("collections", "deque")
+        base = next((base for base in _CONTAINERS if issubclass(kind, base)), None)
+        if base is dict:  # whose class may have methods of its own
+            pending += [*dict.keys(each), *dict.values(each)]
+        elif is_array_of_objects(each):
+            pending += each.ravel().tolist()
+        elif base is not None or is_deque:
+            pending += each if base is None else base.__iter__(each)
+        else:
+            found.append(each)
+    return found
+
+
+_BY_WORD = (
+    "that two objects of class %s in a set or dict are equal only the class says, and not all that they hold shows it:"
+    " compare their attributes, or require IN_PROCESS"
+)
+BECAME = "%s became another when the script made an object, which may be what it expects: require IN_PROCESS"
+_ATOMS = (type(None), bool, int, float, complex, str, bytes)
+_CONTAINERS = (list, tuple, dict, set, frozenset)
+_CHANGES_NOTHING = frozenset(["__eq__", "__hash__", "__str__", "__repr__", "__format__"])
+_LARGEST_ATOM = 1 << 16  # bytes

@@ -1,0 +1,185 @@
+"""What a test that looks at the program is told: what `dir`, `vars`, `__subclasses__` and `inspect.getsource` would
+say where it is. The candidate says it, as with attributes; never is there nothing where it has not been asked."""
+
+import builtins
+import sys
+
+from cruxcell.analysis.parsing import PROGRAM
+from cruxcell.jobs.separated.proxies.operations import mro_of, own_of
+from cruxcell.jobs.separated.proxies.remote import is_remote
+from cruxcell.jobs.separated.proxies.shared_names import STDLIB_MODULES, is_stdlib
+from cruxcell.jobs.suite_base import MAIN
+from cruxcell.namespace import CANDIDATE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any  # noqa: F401 - in type comments
+
+_OF_ANY = ("__dict__", "__weakref__")  # how each object holds its attributes
+
+
+def dir_of(target):
+    # type: (Any) -> list[str]
+    return [name for name in dir(target) if type(name) is str]
+
+
+def members_of(cls, name=""):
+    # type: (Any, str) -> Any
+    """What the class itself has; or whether it has an attribute of that name from any class of the program."""
+    if name:
+        return any(name in own_of(each) for each in mro_of(cls) if not is_stdlib(each))
+    return {name: value for name, value in own_of(cls).items() if type(name) is str and name not in _OF_ANY}
+
+
+def subclasses_of(cls):
+    # type: (Any) -> list[type]
+    return type.__subclasses__(cls)
+
+
+def source_of(target):
+    # type: (Any) -> Any
+    """Where the source of a function or class of the program is: (lines, number of the first)."""
+    import linecache
+
+    inspect = __import__("inspect")  # type: Any
+    linecache.cache[PROGRAM] = (len(_text[0]), None, _text[0].splitlines(True), PROGRAM)
+    module = sys.modules.get(CANDIDATE)  # type: Any
+    own = vars(module).get("__file__")
+    module.__file__ = PROGRAM  # by which the source of a class is found
+    try:
+        return inspect.findsource(target)
+    finally:
+        module.__file__ = own
+
+
+def hints_of(target, has_extras):
+    # type: (Any, bool) -> dict[str, Any]
+    """What the annotations of a function or class come to."""
+    return _everybodys_typing().get_type_hints(target, **_extras(has_extras))  # type: ignore[no-any-return]
+
+
+def _extras(are_asked_for):
+    # type: (bool) -> dict[str, bool]
+    """Python 3.8 has no such argument."""
+    return {"include_extras": True} if are_asked_for else {}
+
+
+def _everybodys_typing():
+    # type: () -> Any
+    """Not the one that the harness may keep for itself."""
+    __import__("typing")
+    return sys.modules["typing"]
+
+
+def size_of(target):
+    # type: (Any) -> int
+    return sys.getsizeof(target)
+
+
+def keep(text):
+    # type: (str) -> None
+    """Of the program."""
+    _text[:] = [text]
+
+
+_text = [""]
+
+
+def follow_sources(link):
+    # type: (Any) -> None
+    """In the test's process: what `inspect` looks for of the program, the candidate has."""
+    inspect = __import__("inspect")  # type: Any
+    find = inspect.findsource
+
+    def findsource(target):
+        # type: (Any) -> Any
+        if is_remote(target):
+            found = link.ask("source", target)
+            if type(found) is tuple and len(found) == 2 and type(found[0]) is list and type(found[1]) is int:
+                return found
+            link.refuse("the candidate does not say what the source is")
+        if getattr(target, "__name__", "") == MAIN and inspect.ismodule(target):
+            link.refuse("the source of the module is that of the program and of the script: ask for that of a function")
+        return find(target)
+
+    inspect.findsource = findsource
+
+
+def follow_hints(link):
+    # type: (Any) -> None
+    """In the test's process: what an annotation of the program says as a text, the candidate evaluates; not with names
+    that the script gives."""
+    typing = _everybodys_typing()
+    evaluate = typing.get_type_hints
+
+    def get_type_hints(obj, globalns=None, localns=None, include_extras=False):
+        # type: (Any, Any, Any, bool) -> Any
+        if not is_remote(obj) or globalns is not None or localns is not None:
+            return evaluate(obj, globalns, localns, **_extras(include_extras))
+        found = link.ask("hints", obj, bool(include_extras))
+        if type(found) is not dict or not all(type(name) is str for name in found):
+            link.refuse("the candidate does not say what the annotations are")
+        return found
+
+    typing.get_type_hints = get_type_hints
+
+
+def follow_sizes(link):
+    # type: (Any) -> None
+    """In the test's process: how much memory an object of the program's takes, the candidate says."""
+    own = sys.getsizeof
+
+    def getsizeof(value, *default):
+        # type: (object, int) -> int
+        if not is_remote(value):
+            return own(value, *default)
+        found = link.ask("size", value)
+        if type(found) is not int:
+            link.refuse("the candidate does not say what size an object has")
+        return int(found)
+
+    sys.getsizeof = getsizeof  # type: ignore[assignment]
+
+
+def _is_instance(value, cls):
+    # type: (object, Any) -> bool
+    return isinstance(value, cls)
+
+
+def _is_subclass(one, cls):
+    # type: (Any, Any) -> bool
+    return issubclass(one, cls)
+
+
+LOOKING = {
+    "dir": dir_of,
+    "hints": hints_of,
+    "members": members_of,
+    "size": size_of,
+    "source": source_of,
+    "subclasses": subclasses_of,
+}  # type: dict[str, Any]
+# Functions of a module: up to 3.11 a protocol looks which one asks.
+LOOKING.update(isinstance=_is_instance, issubclass=_is_subclass)
+
+# What shows a script all names of the program: not only those that stand in it.
+_ALL_NAMES = frozenset(["globals", "locals", "__main__", "modules", "testmod", "DocTestSuite", "DocTestFinder"])
+_WITHOUT_AN_OBJECT = frozenset(["dir", "vars"])
+
+
+def looks_at_all(source, names):
+    # type: (str, Any) -> bool
+    if _ALL_NAMES.isdisjoint(names) and _WITHOUT_AN_OBJECT.isdisjoint(names):
+        return False
+    return not _ALL_NAMES.isdisjoint(names) or "dir()" in source or "vars()" in source
+
+
+def shown_names(bound):
+    # type: (list[str]) -> set[str]
+    """Of the names of the program, those that a statement can bind, and that nobody takes for Python's own."""
+    known = [name for name in bound if hasattr(builtins, name) or name in STDLIB_MODULES]
+    is_keyword = __import__("keyword").iskeyword
+    return {name for name in bound if name.isidentifier() and not is_keyword(name)}.difference(known, _OF_A_MODULE)
+
+
+_OF_A_MODULE = frozenset(["__annotations__", "__file__", "__name__", "__builtins__"])

@@ -1,0 +1,99 @@
+"""Where objects of the other side have their place in sets and dicts, by hashes that it has to be asked for.
+
+Nothing is asked while a message is read: the answer would come in the midst of it. So what is put into a container
+meanwhile goes where an object of this side would. When the message has been read, its hash is asked for, and the
+container is filled anew. (Not so a frozenset, which cannot be.) No two in it are equal: or a set of one thing, twice,
+would equal that of this and another.
+"""
+
+from _thread import get_ident as _get_ident
+
+from cruxcell.jobs.separated.proxies.runs import connection
+from cruxcell.values.containers import base_of, put_anew
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable  # noqa: F401 - in type comments
+
+_under_way = []  # type: list[tuple[Placing, int]]
+
+
+class Placing:
+    """Of one end of a connection."""
+
+    def __init__(self):
+        # type: () -> None
+        self.waiting = []  # type: list[Any]
+        self.holders = []  # type: list[Any]
+        self._hashes = None  # type: dict[int, int] | None
+
+    def during(self, function, *arguments):
+        # type: (Callable[..., Any], object) -> Any
+        """`function(*arguments)`, where this thread may ask nothing."""
+        _under_way.append((self, _get_ident()))
+        try:
+            return function(*arguments)
+        finally:
+            _under_way.pop()
+
+    def hash_of(self, value, instead):
+        # type: (object, int) -> int
+        if self._hashes is None:
+            self.waiting.append(value)
+            return instead
+        return self._hashes.get(id(value), instead)
+
+    def again(self, values, containers):
+        # type: (list[Any], list[Any]) -> None
+        """More of these is known by now than when they were put into containers."""
+        self.waiting += values
+        self.holders += [each for each in containers if base_of(type(each)) in (set, dict)]
+        self.finish()
+
+    def finish(self, fatal=()):
+        # type: (Any) -> None
+        """Ask for the hashes that were missing, and put what has them into its place. `fatal`: what ends it all."""
+        while self.waiting:
+            waiting, self.waiting = self.waiting, []
+            holders, self.holders = self.holders, []
+            hashes = {}  # type: dict[int, int]
+            for each in waiting:
+                try:
+                    hashes[id(each)] = hash(each)
+                except fatal:
+                    raise
+                except Exception:  # it stays where it is
+                    hashes.pop(id(each), None)
+            self._hashes = hashes
+            try:
+                for holder in holders:
+                    self.during(put_anew, holder)
+            finally:
+                self._hashes = None
+            if connection[0].is_test:
+                _look_for_equals([each for each in waiting if id(each) in hashes], hashes, holders)
+
+
+def _look_for_equals(values, hashes, holders):
+    # type: (list[Any], dict[int, int], list[Any]) -> None
+    """Is one of the holders no set, or no dict?"""
+    alike = {}  # type: dict[int, dict[int, Any]]
+    for each in values:
+        alike.setdefault(hashes[id(each)], {})[id(each)] = each
+    for some in [each for each in alike.values() if len(each) > 1]:
+        for holder in holders:
+            held = [some[number] for number in map(id, holder) if number in some]
+            if len(set(held)) != len(held):
+                connection[0].gone("the candidate gives a set or dict that holds two equal objects")
+
+
+def is_reading():
+    # type: () -> bool
+    """Is this thread in the midst of a message?"""
+    return bool(_under_way) and _under_way[-1][1] == _get_ident()
+
+
+def hash_meanwhile(value, instead):
+    # type: (object, int) -> int
+    """The hash of what is put into a container meanwhile; `instead` of one that is not known."""
+    return _under_way[-1][0].hash_of(value, instead)

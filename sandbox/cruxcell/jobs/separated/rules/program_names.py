@@ -1,0 +1,141 @@
+"""The names of the program that a script has: which, what stands behind them, and how they follow the program.
+
+The candidate says which names the program binds and what they stand for. A script gets those that it uses. Where such a
+name is that of a module, the script gets its own.
+"""
+
+import builtins
+
+from cruxcell.analysis.bytecode import dissect, loaded_names
+from cruxcell.jobs.separated.proxies import libraries
+from cruxcell.jobs.separated.proxies.deriving import is_derived, super_
+from cruxcell.jobs.separated.proxies.looking import looks_at_all, shown_names
+from cruxcell.jobs.separated.proxies.remote import is_remote
+from cruxcell.jobs.separated.proxies.shared_names import MODULES, STDLIB_MODULES, own_class, own_module
+from cruxcell.jobs.separated.rules.script import bound_names, expects_names, names_in_texts, used_as_modules
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import CodeType  # noqa: F401 - in type comments
+    from typing import Any  # noqa: F401 - in type comments
+
+_MOST_OF_NAMES = 8  # containers that an honest answer about names is made of
+_MANY_NAMES = 10_000
+_NO_NAMES = "the candidate's names are no names"
+# Of objects of other classes the class has a name, which is a text of the program's.
+_NAMELESS = frozenset(["function", "builtin_function_or_method", "_lru_cache_wrapper"])
+
+
+class ProgramNames:
+    """`link`: the test's end, which asks the candidate. `namespace`: the script's."""
+
+    def __init__(self, link, namespace):
+        # type: (Any, dict[str, Any]) -> None
+        self._link, self._namespace = link, namespace
+        self._of_classes = ()  # type: tuple[str, ...]
+        self.view = {}  # type: dict[str, Any]  # what the program has there now, as far as the candidate has said
+        self.given = {}  # type: dict[str, Any]  # what the script got of that
+        self._own = set()  # type: set[str] | None  # the names that the script binds; None: it may bind any
+        self.shows_texts = False
+
+    def bound(self):
+        # type: () -> list[str]
+        """Those that the program binds."""
+        bound = self._link.ask("names", None)
+        if type(bound) is not list or any(type(name) is not str for name in bound):
+            self._link.gone(_NO_NAMES)
+        return bound  # type: ignore[no-any-return]
+
+    def provide(self, script, source, root, bound, lent):
+        # type: (CodeType, str, str, list[str], set[str]) -> None
+        """Put what the script uses of the program into its namespace. `root` is the name of what it tests, or nothing;
+        `lent` are names that it may set for the program."""
+        # Not those that a module has by itself: `__name__` would decide whether what it guards runs.
+        named = dissect(script).all_names
+        used = named | names_in_texts(script).difference(STDLIB_MODULES)
+        used = used.union(lent).difference(self._namespace, ["__annotations__", "__file__"])
+        self._of_classes = tuple(
+            [name for name in bound if (name in used or name == root) and name.lstrip("_")[:1].isupper()]
+        )
+        shown = shown_names(bound).difference(used) if looks_at_all(source, named) else set()
+        self.shows_texts = bool(shown)  # which the script has not: `eval(name)` of one would run what it says
+        used = used | shown
+        names = [name for name in bound if name in used or name == root]
+        if root:
+            names = [name for name in names if name == root or not (hasattr(builtins, name) or name == "candidate")]
+        self._look(names, root, source, len(bound))
+        if not root:
+            self._give_builtins_back(script)
+        self._follow(bound_names(script))
+        if "super" in named:
+            self._namespace.setdefault("super", super_)
+        libraries.provide(self._namespace, named)
+
+    def means_a_class(self, cls):
+        # type: (object) -> bool
+        """Has the script a name with a capital letter for it, or has it made it itself?"""
+        return is_derived(cls) or any(self._namespace.get(name) is cls for name in self._of_classes)
+
+    def rebind(self):
+        # type: () -> None
+        """Where the program has bound a name anew, the script sees it, unless it has done so itself: what it has may
+        have been the program's in between, too."""
+        for name, before in list(self.given.items()):
+            now = self.view.get(name, before)
+            if now is not before and self._namespace.get(name) is before:
+                self._namespace[name] = self.given[name] = now
+                self._follow_no_more(name)
+
+    def _look(self, names, root, source, count):
+        # type: (list[str], str, str, int) -> None
+        link = self._link
+        found = link.ask("look", None, *names)
+        if type(found) is not tuple or len(found) != 2 or type(found[0]) is not dict or type(found[1]) is not dict:
+            link.gone(_NO_NAMES)
+        self.view, modules = found
+        # Functions and classes alone make nothing large that the script hands over; data of the program may.
+        is_bare = all(map(is_remote, self.view.values()))
+        if not is_bare or len(link.containers.entries) > _MOST_OF_NAMES or count > _MANY_NAMES:
+            link.has_answered = True
+        self.shows_texts = self.shows_texts or not all(type(each).__name__ in _NAMELESS for each in self.view.values())
+        meant = used_as_modules(source, [name for name in names if name in MODULES and name != root])
+        for name in names:
+            if name in meant or name in modules:
+                told = modules.get(name)
+                module = own_class(told) or own_module(name, told or MODULES.get(name))
+                # `datetime.strptime` is the class's that the program has from the module of that name.
+                if name in modules or all(hasattr(module, attribute) for attribute in meant[name]):
+                    if module is not None:
+                        self._namespace[name] = module
+                    continue
+            if name in self.view:
+                self._namespace[name] = self.given[name] = self.view[name]
+        hashed = [each for each in link.objects.held.present() if "__hash__" in vars(type(each))]
+        if hashed and not is_bare:  # which classes are meant is known now
+            link.objects.placing.again(hashed, [each[0] for each in link.containers.entries.values()])
+
+    def _give_builtins_back(self, script):
+        # type: (object) -> None
+        """A script that names no entry point tests a program's `sum` if that is all it expects of the program; beside
+        other names, bound by the program or not, `sum` is Python's own: or a program that redefines `abs` could have
+        any number come close, and one that redefines `zip` could have no test run."""
+        redefined = [name for name in self.given if hasattr(builtins, name)]
+        if redefined:
+            loaded = loaded_names(script)
+            if expects_names(script) or any(name in loaded and name not in redefined for name in self.given):
+                for name in redefined:
+                    del self._namespace[name], self.given[name]
+
+    def _follow(self, own):
+        # type: (set[str] | None) -> None
+        """Which names may come to stand for something else: none that the script binds (`own`; None: it may bind any to
+        what both sides have). Or a program would take the script's own `Counter` for its, and change that."""
+        self._own = own
+        for name in list(self.given):
+            self._follow_no_more(name)
+
+    def _follow_no_more(self, name):
+        # type: (str) -> None
+        """Unless it cannot be the script's own that stands there by now."""
+        if not is_remote(self.given[name]) if self._own is None else name in self._own:
+            del self.given[name]

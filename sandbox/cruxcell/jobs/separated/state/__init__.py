@@ -1,0 +1,16 @@
+"""What the process of each half has of its own, and the other half sees.
+
+lending       what a script sets in its own process for the program
+borrowing     what the program has of that
+patched_places the places that the script may patch
+seeds         where the random numbers are that it sets
+decimals      the context of decimal numbers, which it sets, too
+mocks         mocks of the script that it reads back from the program
+figures       figures of pyplot, of which both have the same
+folders       the scratch folder of one half
+files         files that the script passes, and those that the program makes
+listening     warnings and logs of the program that the script listens to
+redirected    streams of the program's that the script prints to
+measured      CPU time that a script measures
+traced        memory that it traces
+"""

@@ -1,0 +1,95 @@
+"""What the program is lent of what the script sets in its own process, and its own that it gets back."""
+
+import sys
+
+from cruxcell.jobs.separated.state import decimals
+from cruxcell.jobs.separated.state.lending import MISSING
+from cruxcell.jobs.separated.state.patched_places import imported, is_module, resolved
+from cruxcell.jobs.separated.state.seeds import STATES
+from cruxcell.values.containers import MOST_FRAMES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable  # noqa: F401 - in type comments
+
+
+class Borrower:
+    """Of the candidate's half. `namespace`: the program's; `frames`: those of the harness below a function of it."""
+
+    def __init__(self, namespace, frames=0):
+        # type: (dict[str, Any], int) -> None
+        self._namespace, self._frames = namespace, frames
+        self._own = {}  # type: dict[tuple[str, str, str], Any]
+
+    def variables(self, _target, *names):
+        # type: (object, str) -> list[Any]
+        """Those of the environment, as the program has set them."""
+        environ = sys.modules["os"].environ
+        return [environ.get(name) for name in names]
+
+    def take(self, what, where, name, is_first, value):
+        # type: (str, str, str, bool, Any) -> None
+        if what in _SETTINGS:
+            _SETTINGS[what](where, value)
+        elif what == "depth":
+            sys.setrecursionlimit(min(value + self._frames, MOST_FRAMES))
+        elif what == "loaded":
+            self._set(sys.modules, (what, where, name), where, is_first, value)
+        elif what == "module":
+            module = imported(where)
+            if is_module(module):
+                self._set(module.__dict__, (what, where, name), name, is_first, value)
+        elif what == "member":
+            self._set_member(resolved(where), (what, where, name), is_first, value)
+        else:
+            self._set(self._namespace, (what, where, name), where, is_first, value)
+
+    def _set(self, namespace, place, name, is_first, value):
+        # type: (Any, tuple[str, str, str], str, bool, Any) -> None
+        own = self._own.setdefault(place, namespace.get(name, MISSING))
+        value = own if is_first else value
+        if value is MISSING:
+            namespace.pop(name, None)
+        else:
+            namespace[name] = value
+
+    def _set_member(self, owner, place, is_first, value):
+        # type: (Any, tuple[str, str, str], bool, Any) -> None
+        if not hasattr(owner, "__dict__"):
+            return
+        name = place[2]
+        own = self._own.setdefault(place, vars(owner).get(name, MISSING))
+        value = own if is_first else value
+        if value is not MISSING:
+            setattr(owner, name, value)
+        elif name in vars(owner):
+            delattr(owner, name)
+
+
+def _set_arguments(_, value):
+    # type: (str, list[str]) -> None
+    sys.argv = value
+
+
+def _set_environment(_, value):
+    # type: (str, dict[str, str]) -> None
+    environ = __import__("os").environ
+    if dict(environ) != value:
+        environ.clear()
+        environ.update(value)
+
+
+def _set_random_numbers(where, value):
+    # type: (str, tuple[int, Any]) -> None
+    module = imported(where)
+    if is_module(module):
+        STATES[where][1](module, value[1])
+
+
+# How settings of the process are put in force; of what, and to what.
+_SETTINGS = {
+    "argv": _set_arguments,
+    "environ": _set_environment,
+    "decimal": decimals.put,
+    "random": _set_random_numbers,
+}  # type: dict[str, Callable[[str, Any], None]]
