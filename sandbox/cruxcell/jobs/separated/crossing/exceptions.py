@@ -3,7 +3,7 @@
 import builtins
 
 from cruxcell.jobs.separated.proxies import remote
-from cruxcell.jobs.separated.proxies.runs import cancellations, connection
+from cruxcell.jobs.separated.proxies.runs import ENDS, cancellations, connection
 from cruxcell.jobs.separated.proxies.shared_names import is_stdlib
 from cruxcell.protocol import records
 
@@ -120,8 +120,6 @@ def _construct(cls, arguments):
 _GROUP = getattr(builtins, "BaseExceptionGroup", ())
 
 
-# What would end an iteration or a generator of the test's own, `all(map(candidate, ...))`, and leave it content.
-_ENDS = (StopIteration, StopAsyncIteration, GeneratorExit)
 ANSWERED = "_answered"  # an attribute of a SystemExit that is from the candidate, which has raised it or not
 
 
@@ -138,7 +136,7 @@ def harmless(cls, is_question):
     """The class of an exception that the candidate gives in an answer, or to what the script has passed
     (`is_question`), and does not raise. Whoever raises it in the test's process (a future, say) ends nothing by that
     which would leave the test content. A SystemExit in an answer is marked."""
-    ends = _ENDS + (SystemExit,) * is_question  # type: tuple[type[BaseException], ...]
+    ends = ENDS + (SystemExit,) * is_question  # type: tuple[type[BaseException], ...]
     if not issubclass(cls, ends if connection[0].has_cancelled else ends + cancellations()):
         return cls
     if cls not in _stand_ins:
@@ -160,8 +158,8 @@ def answered(error, may_stop, is_expected, may_be_cancelled=True):
     """What is raised where the candidate has raised `error`; `may_stop`: what may end an iteration. `is_expected`: does
     the script say, where it is, that it expects one of these names? `may_be_cancelled`: it means what says that it was
     cancelled. A TaskGroup takes a task that ends so for one that is well."""
-    is_end = isinstance(error, _ENDS) and not isinstance(error, may_stop)
-    is_end = is_end and not is_expected({each.__name__ for each in _ENDS if isinstance(error, each)})
+    is_end = isinstance(error, ENDS) and not isinstance(error, may_stop)
+    is_end = is_end and not is_expected({each.__name__ for each in ENDS if isinstance(error, each)})
     if is_end or (not may_be_cancelled and isinstance(error, cancellations())):
         kind = _Ended if isinstance(error, Exception) else _Exited
         return kind("the candidate raised %s" % type(error).__name__)

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 # The one connection of this process: an object with `ask(operation, *fields)` and `is_test`.
 connection = []  # type: list[Any]
+# What would end an iteration or a generator of the test's own, `all(map(candidate, ...))`, and leave it content.
+ENDS = (StopIteration, StopAsyncIteration, GeneratorExit)
 
 
 def cancellations():

@@ -7,6 +7,7 @@ answer, as texts and exceptions. Where the script names none of this, nothing is
 
 import sys
 
+from cruxcell.jobs.separated.proxies.runs import ENDS
 from cruxcell.protocol.records import traceback_of
 
 TYPE_CHECKING = False
@@ -20,7 +21,6 @@ _OF_WARNINGS = frozenset(
     ]
 )  # fmt: skip
 _OF_LOGS = frozenset(["assertLogs", "assertNoLogs", "capfd", "caplog", "capsys", "logging"])
-_ENDS = (StopIteration, StopAsyncIteration, GeneratorExit)
 _RECORD = [str, int, str, str, tuple, dict, str, int, str]  # and an exception or None
 _MOST = 1_000  # of each, in an answer
 _LONGEST = 1_000  # of a logger's name, whose parts are loggers
@@ -94,7 +94,7 @@ class Listener:
         fields.update(funcName=function, lineno=line, exc_text=traceback or None)
         if _are_plain(arguments):
             fields.update(args=arguments)
-        if isinstance(error, Exception) and not isinstance(error, _ENDS):
+        if isinstance(error, Exception) and not isinstance(error, ENDS):
             fields.update(exc_info=(type(error), error, traceback_of(error)))
         record = self._logging.makeLogRecord(fields)
         if all(type(name) is str for name in more) and _are_plain(more.values()):
@@ -122,7 +122,7 @@ _PLAIN = frozenset(map(id, (type(None), bool, int, float, str, bytes)))
 def _is_a_warning(value):
     # type: (object) -> bool
     """And not what would end an iteration of the script's, which may raise what it is warned of."""
-    return isinstance(value, Warning) and not isinstance(value, _ENDS)
+    return isinstance(value, Warning) and not isinstance(value, ENDS)
 
 
 def _as_told(one):
