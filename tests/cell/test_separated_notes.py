@@ -284,3 +284,38 @@ def test_an_object_that_derives_from_a_container_equals_what_it_is_at_bottom(
         assert other.asked[: len(asks)] == [asked[each] for each in asks]
         other.asked.clear()
         other.notes.forget_from(0)
+
+
+def test_what_equals_a_library_s_value_gives_what_it_gave_before_the_script_made_another(other: Candidate):
+    cls, made = of_a_class(other, "~collections:UserList"), of_a_class(other)
+    rows: dict[int, list[Any]] = {5: [1, [2]], 6: [3]}
+    asked: list[int] = []
+
+    def value_of(value: Any, _make: object) -> Any:
+        asked.append(remote.number_of(value))
+        other.notes.outlast(other, "get", [value, "data"], 0)  # which is no time for others to change
+        return rows[remote.number_of(value)]
+
+    other.value_of = value_of  # type: ignore[attr-defined]
+    first, second = other.thing(cls, 5, None), other.thing(cls, 6, None)
+    made(1)
+    assert asked == [5, 6]
+    rows[5][1].append(7)
+    rows[6] = [4]
+    assert first == [1, [2]]
+    assert second == [3]
+    made(2)
+    assert asked == [5, 6]
+    other.notes.outlast(other, "get", [first, "x"], 0)
+    assert second == [4]
+    assert asked == [5, 6, 6]
+    made(2)
+    assert asked[3:] == [5, 6]
+    rows[5], rows[6] = [8], [9]
+    other.notes.outlast(other, "call", [made, "", [first]], 0)  # which may change what it is given
+    assert first == [8]
+    assert second == [4]
+    rows.clear()
+    other.notes.outlast(other, "get", [first, "x"], 0)
+    made(3)
+    assert first not in ([], [8])  # it did not say

@@ -158,6 +158,9 @@ TESTS = {
     "cruxcell/jobs/separated/crossing/memory.py": ["cell/test_separated_memory.py", *_PAIRS],
     "cruxcell/jobs/separated/rules/docstrings.py": ["cell/test_separated_doctests.py", *_PAIRS],
     "cruxcell/jobs/separated/proxies/libraries.py": ["cell/test_separated_libraries.py", *_PAIRS],
+    "cruxcell/jobs/separated/proxies/library_values.py": [
+        "cell/test_separated_library_values.py", "cell/test_separated_notes.py", *_PAIRS,
+    ],
     "cruxcell/jobs/separated/proxies/looking.py": [_LOOKING, *_PAIRS],
     "cruxcell/jobs/separated/state/measured.py": ["cell/test_separated_measured.py", *_PAIRS],
     "cruxcell/jobs/separated/state/traced.py": ["cell/test_separated_traced.py", *_PAIRS],

@@ -7,6 +7,7 @@ operations    what may be asked of an object of the other side
 shared_names  what both sides have, and which of it may be asked for by name
 told          what classes of the other side have, as it tells
 libraries     which classes of libraries proxies are of, for a script that asks
+library_values what objects equal whose `==` is a library's
 deriving      classes that a script derives from the program's
 signatures    what the program sees of a function of the script
 looking       what a test that looks at the program is told: by dir, vars, inspect

@@ -5,7 +5,8 @@ is expected when the script makes an object to compare with. So what other objec
 one, and counts as long as the candidate is asked for nothing else: none of them becomes what is expected later.
 """
 
-from cruxcell.jobs.separated.proxies.libraries import derives_from, fix_values
+from cruxcell.jobs.separated.proxies.libraries import derives_from
+from cruxcell.jobs.separated.proxies.library_values import fix_values, given_by, may_change
 from cruxcell.jobs.separated.proxies.readings import all_shown
 from cruxcell.jobs.separated.proxies.remote import (
     HANDED_OVER,
@@ -26,7 +27,7 @@ from cruxcell.values.containers import dict_base
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any  # noqa: F401 - in type comments
+    from typing import Any, Callable  # noqa: F401 - in type comments
 
 CONTENT = ""  # in the place of an attribute's name: what an object is as a container, number or text
 _MOST_NOTED = 1 << 13  # in all: a script may hold thousands of objects and make thousands
@@ -38,6 +39,7 @@ class Notes:
     def __init__(self):
         # type: () -> None
         self._held = {}  # type: dict[int, tuple[int, Any]]
+        self._given = {}  # type: dict[int, tuple[int, Any]]  # the same of what equals a library's value: that value
         self._left = self._left_of_others = _MOST_NOTED  # of those with an equality of their own; of others
         self.is_complete = False
         self.is_old = False  # another thread has asked for something that may change what was noted
@@ -54,6 +56,7 @@ class Notes:
             self._is_fixing = True
             try:
                 fix_values(link.objects.held.present())
+                self._note_given(link, depth)
             finally:
                 self._is_fixing = False
         while self._left and not self.is_complete:
@@ -64,6 +67,28 @@ class Notes:
                 self._left, self._left_of_others = self._left - len(pending) + others, self._left_of_others - others
                 notes = [(depth, held) for held in _copied(_told_of(link, pending), link.objects)]
                 self._held.update(zip(map(number_of, pending), notes))
+
+    def _note_given(self, link, depth):
+        # type: (Any, int) -> None
+        others = [each for each in link.objects.held.present() if may_change(each) and standing_of(each) == HANDED_OVER]
+        unknown = [each for each in others if number_of(each) not in self._given][: self._left]
+        if unknown:
+            self._left -= len(unknown)
+            notes = [(depth, given) for given in _copied(list(map(given_by, unknown)), link.objects)]
+            self._given.update(zip(map(number_of, unknown), notes))
+
+    def value_of(self, value, ask):
+        # type: (Any, Callable[[], Any]) -> Any
+        """What an object that equals a library's value was noted to give; else what it gives when asked, which is no
+        time for others to become another."""
+        noted = self._given.get(number_of(value))
+        if noted is not None:
+            return noted[1]
+        before, self._is_fixing = self._is_fixing, True
+        try:
+            return ask()
+        finally:
+            self._is_fixing = before
 
     def _is_unknown(self, link, value):
         # type: (Any, Any) -> bool
@@ -89,13 +114,16 @@ class Notes:
         # type: (int) -> None
         """The candidate goes on, and with it all questions but the first `depth`."""
         self.is_complete = False
-        if self._held:
-            self._held = {number: each for number, each in self._held.items() if each[0] < depth}
+        for notes in (self._held, self._given):
+            for number in [number for number, each in notes.items() if each[0] >= depth]:
+                del notes[number]
 
     def _forget_what_leads_from(self, values):
         # type: (list[Any]) -> None
         pending = _objects_in(values)
         for each in pending:
+            if self._given.pop(number_of(each), None) is not None:
+                self.is_complete = False
             note = self._held.pop(number_of(each), None)
             if note is not None:
                 self.is_complete = False

@@ -2,19 +2,12 @@
 
 A script that asks `isinstance` hears which these are, and nobody else: what the candidate says of it says no more than
 what the object is for, but a library that compares arrays or expressions would take its word for its content.
-
-An object whose `==` is that of a class of values (Mapping, UserList, Counter, date) equals what the value equals that
-is made here of what it gives: its items, its year. So it is with `<`. The candidate never hears what it is compared
-with.
 """
 
-import _operator
 import sys
 
+from cruxcell.jobs.separated.proxies.library_values import ORDER, compared_as
 from cruxcell.jobs.separated.proxies.operations import mro_of, own_of
-from cruxcell.jobs.separated.proxies.placing import hash_meanwhile, is_reading
-from cruxcell.jobs.separated.proxies.remote import fixed_value
-from cruxcell.jobs.separated.proxies.runs import connection
 from cruxcell.jobs.separated.proxies.shared_names import is_stdlib, place_of
 
 TYPE_CHECKING = False
@@ -34,7 +27,7 @@ def of_libraries(cls):
     found = [each for each in mro_of(cls) if each is not object and _is_known(each)]
     places = [(ITSELF if each is cls else DERIVES) + place_of(each) for each in found]
     owner, *others = [
-        next(each for each in mro_of(cls) if name in own_of(each)) for name in ("__eq__", "__ne__", *_ORDER)
+        next(each for each in mro_of(cls) if name in own_of(each)) for name in ("__eq__", "__ne__", *ORDER)
     ]
     if is_stdlib(owner) and is_stdlib(others[0]):
         places.append(EQUALS + place_of(owner))
@@ -59,12 +52,9 @@ def told(offers, compares):
     made = {_TOLD: found} if found else {}  # type: dict[str, Any]
     if _OF_FLAGS in found:
         made["__contains__"] = _has_flags
-    makers = [_VALUES[each[1:]] for each in offers if each[:1] == EQUALS and each[1:] in _VALUES]
-    if compares and makers:
-        made.update({_MAKES: makers[0], "__eq__": _equals, "__ne__": object.__ne__})
-        made.update({name: _ordered(name) for name in _ORDER if name in offers and ORDERS in offers})
-        if "__hash__" in offers:
-            made["__hash__"] = _hash
+    places = [each[1:] for each in offers if each[:1] == EQUALS] if compares else []
+    orders = [name for name in ORDER if name in offers and ORDERS in offers]
+    made.update(compared_as(places[:1], orders, "__hash__" in offers))
     return made
 
 
@@ -75,7 +65,6 @@ def derives_from(cls, base):
 
 
 _OF_FLAGS = DERIVES + "enum:IntFlag"
-_ORDER = ("__lt__", "__le__", "__gt__", "__ge__")
 
 
 def _has_flags(self, flags):
@@ -84,85 +73,6 @@ def _has_flags(self, flags):
     if not isinstance(flags, int):
         raise TypeError("unsupported operand type(s) for 'in': %r and %r" % (type(flags).__name__, type(self).__name__))
     return self & flags == flags
-
-
-def _ordered(name):
-    # type: (str) -> Any
-    compare = getattr(_operator, name.strip("_"))
-    return lambda self, other: compare(_value_of(self), _value_of(other))
-
-
-def _equals(self, other):
-    # type: (object, object) -> Any
-    if is_reading():
-        return NotImplemented
-    return self is other or _value_of(self) == _value_of(other)
-
-
-def _hash(self):
-    # type: (object) -> int
-    """That of what it equals."""
-    return hash_meanwhile(self, object.__hash__(self)) if is_reading() else hash(_value_of(self))
-
-
-def _value_of(value):
-    # type: (Any) -> Any
-    """The value that an object of such a class gives; any other as it is."""
-    make = own_of(type(value)).get(_MAKES)
-    if make is None:
-        return value
-    return fixed_value(value, make) if make in _FIXED else connection[0].value_of(value, make)
-
-
-def fix_values(values):
-    # type: (list[Any]) -> None
-    """Of these, what never changes is from now on what it is, and no other value; nothing, if it does not say."""
-    for each in values:
-        if own_of(type(each)).get(_MAKES) in _FIXED:
-            try:
-                _value_of(each)
-            except Exception:
-                fixed_value(each, lambda _: object())
-
-
-def _made(module, name, *arguments, **keywords):
-    # type: (str, str, object, object) -> Any
-    return getattr(__import__(module), name)(*arguments, **keywords)
-
-
-def _zone(it):
-    # type: (Any) -> Any
-    """That of a moment, or one as far from UTC then, where its class is the program's: which moment it is says that."""
-    zone, datetime = it.tzinfo, __import__("datetime")  # type: Any, Any
-    if zone is None or isinstance(zone, datetime.tzinfo):
-        return zone
-    offset = it.utcoffset()
-    return None if offset is None else datetime.timezone(offset)
-
-
-_CLOCK = ("year", "month", "day", "hour", "minute", "second", "microsecond")
-_OF_FIXED = frozenset(["datetime", "decimal", "fractions", "pathlib", "uuid"])  # modules of values that never change
-_VALUES = {
-    "collections.abc:Mapping": lambda it: dict(it.items()),
-    "collections.abc:Set": set,
-    "collections:Counter": lambda it: _made("collections", "Counter", dict(it.items())),
-    "collections:OrderedDict": lambda it: _made("collections", "OrderedDict", it.items()),
-    "collections:UserList": lambda it: it.data,
-    "collections:UserString": lambda it: it.data,
-    "collections:deque": lambda it: _made("collections", "deque", it),
-    "datetime:date": lambda it: _made("datetime", "date", *[getattr(it, each) for each in _CLOCK[:3]]),
-    "datetime:datetime": lambda it: _made(
-        "datetime", "datetime", *[getattr(it, each) for each in _CLOCK], tzinfo=_zone(it)
-    ),
-    "datetime:timedelta": lambda it: _made("datetime", "timedelta", it.days, it.seconds, it.microseconds),
-    "decimal:Decimal": lambda it: _made("decimal", "Decimal", it.as_tuple()),
-    "fractions:Fraction": lambda it: _made("fractions", "Fraction", it.numerator, it.denominator),
-    "pathlib:PurePath": lambda it: _made("pathlib", "PurePosixPath", *it.parts),
-    "types:SimpleNamespace": lambda it: _made("types", "SimpleNamespace", **it.__dict__),
-    "uuid:UUID": lambda it: _made("uuid", "UUID", int=it.int),
-}  # type: dict[str, Any]
-_FIXED = frozenset([make for name, make in _VALUES.items() if name.partition(":")[0] in _OF_FIXED])
-_MAKES = "_remote_makes"  # an attribute of a class that stands for such a one: what makes the value
 
 
 def is_instance(value, classes):
