@@ -35,6 +35,16 @@ def test_an_array_keeps_size_and_type(now: Any):
     assert list(value) == [0, 1, 2, 3, 4, 5]
 
 
+@pytest.mark.parametrize("place", [0, 4])
+def test_no_structure_has_objects(place: int):
+    """A view of an array of objects would show their addresses, or take what lies between two of them for one."""
+    of_objects = ("b", "|O")
+    written = (("a", f"|S{place or 8}"), of_objects, ("c", f"|S{8 - place}"))
+    for each in ((of_objects,), written, (("f", written),)):
+        with pytest.raises(ValueError, match="an array of what cannot be"):
+            arrays.read_type(each)
+
+
 @pytest.mark.parametrize("value", [numpy.arange(3), numpy.array([None, 1, 2]), numpy.eye(2)[0]], ids=repr)
 def test_an_array_that_refuses_writers_is_one_at_the_other_end(value: Any):
     ends = Ends()

@@ -51,6 +51,15 @@ def test_what_is_drawn_on_one_end_is_there_on_the_other_and_what_draws_goes_on()
     assert (is_same(theirs, mine), mine.getpixel((0, 0))) == (True, (4, 5, 6))
 
 
+def test_what_is_drawn_on_an_image_that_shows_other_memory_is_not_drawn_there():
+    pixels = bytes(12)
+    ends, mine = Ends(), Image.frombuffer("L", (4, 3), pixels, "raw", "L", 0, 1)
+    theirs = ends.send(mine)
+    theirs.putpixel((0, 0), 255)
+    ends.turned().refresh()
+    assert (is_same(theirs, mine), mine.getpixel((0, 0)), pixels) == (True, 255, bytes(12))
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -156,6 +156,15 @@ def test_what_a_script_says_that_it_expects_it_gets():
     assert asked == [{"StopIteration"}, {"GeneratorExit"}]
 
 
+def test_no_error_shows_a_byte_before_its_object():
+    for place in (-1, -9, -(1 << 44)):
+        arguments = ["a", b"b", place, place + 1, "c"]
+        made = exceptions.make_exception(UnicodeDecodeError, arguments, "gone")
+        assert (made.args, made.start, str(made)) == (tuple(arguments), 0, "gone")
+    made = exceptions.make_exception(UnicodeDecodeError, ["a", b"", 0, 1, "c"], "gone")
+    assert (made.start, made.end) == (0, 1)
+
+
 def test_an_exception_has_the_text_it_had():
     made = exceptions.make_exception(KeyError, ["a"], "'a'")
     assert (type(made), made.args, str(made)) == (KeyError, ("a",), "'a'")

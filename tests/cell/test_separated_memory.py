@@ -6,9 +6,10 @@ import ctypes
 from typing import Any
 
 import pytest
-from cruxcell.jobs.separated.crossing.memory import may_be_told, reaches_memory
 from cruxcell.jobs.separated.crossing.numbered import Shown
 from cruxcell.jobs.separated.proxies import runs
+from cruxcell.jobs.separated.rules.by_libraries import may_be_set
+from cruxcell.jobs.separated.rules.memory import may_be_told, reaches_memory
 
 
 class Point(ctypes.Structure):
@@ -76,6 +77,14 @@ def test_no_function_is_given_that_tells_it_a_state():
     assert may_be_told("get", Generator(), ["set_state"]) is False
     assert may_be_told("get", Generator(), ["get_state"]) is True
     assert may_be_told("get", object(), ["set_state"]) is True
+
+
+@pytest.mark.parametrize(("name", "may"), [("start", False), ("object", False), ("end", True), ("reason", True)])
+def test_an_error_shows_the_bytes_that_the_script_has_given_it(name: str, may: bool):
+    error = type("Own", (UnicodeDecodeError,), {})("a", b"b", 0, 1, "c")
+    assert may_be_told("set", error, [name, -9]) is may
+    assert may_be_set(error, name, -9) is may
+    assert may_be_told("get", error, [name]) is True
 
 
 @pytest.mark.parametrize("operation", ["len", "get", "set", "call"])

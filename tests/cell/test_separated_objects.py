@@ -287,6 +287,13 @@ def test_a_member_of_an_enum_of_the_library_is_found_by_its_name(test: End, cand
             test.reads(shared(path, "http"))
 
 
+def test_a_candidate_names_no_error_that_shows_memory_but_where_it_raises_it(test: End, candidate: End):
+    assert test.reads(candidate.sends(UnicodeDecodeError)) is not UnicodeDecodeError
+    with pytest.raises(Garbled):
+        test.reads(shared("UnicodeDecodeError"))
+    assert type(test.reads(candidate.sends(UnicodeDecodeError("a", b"b", 0, 1, "c")))) is UnicodeDecodeError
+
+
 ENDING = (SystemExit, StopIteration, StopAsyncIteration, GeneratorExit)
 
 

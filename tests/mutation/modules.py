@@ -155,7 +155,7 @@ TESTS = {
     "cruxcell/jobs/separated/rules/configurations.py": ["cell/test_separated_texts.py", *_PAIRS],
     "cruxcell/jobs/separated/rules/databases.py": ["cell/test_separated_databases.py", *_PAIRS],
     "cruxcell/jobs/separated/rules/by_libraries.py": ["cell/test_separated_by_libraries.py", *_PAIRS],
-    "cruxcell/jobs/separated/crossing/memory.py": ["cell/test_separated_memory.py", *_PAIRS],
+    "cruxcell/jobs/separated/rules/memory.py": ["cell/test_separated_memory.py", *_PAIRS],
     "cruxcell/jobs/separated/rules/docstrings.py": ["cell/test_separated_doctests.py", *_PAIRS],
     "cruxcell/jobs/separated/proxies/libraries.py": ["cell/test_separated_libraries.py", *_PAIRS],
     "cruxcell/jobs/separated/proxies/library_values.py": [

@@ -58,11 +58,16 @@ def is_written(dtype):
 
 def read_type(written):
     # type: (Any) -> Any
+    """Of no structure with objects among its fields: a view of it would show objects as numbers, and bytes of two of
+    them as one."""
     numpy = __import__("numpy")
     if type(written) is tuple:
         if any(type(field) is not tuple or len(field) != 2 or type(field[0]) is not str for field in written):
             raise ValueError("an array of what cannot be")
-        return numpy.dtype([(name, read_type(each)) for name, each in written])
+        dtype = numpy.dtype([(name, read_type(each)) for name, each in written])
+        if dtype.hasobject:
+            raise ValueError("an array of what cannot be")
+        return dtype
     # A letter behind the order of bytes: a number there is a count, which numpy has the compiler read.
     if type(written) is not str or not _DTYPE_LETTERS.issuperset(written) or not written[1:2].isalpha():
         raise ValueError("an array of what cannot be")

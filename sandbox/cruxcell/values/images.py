@@ -95,7 +95,8 @@ def empty():
 
 def refill(reader, value, depth):
     # type: (Any, Any, int) -> Any
-    """What an image holds now. Its pixels stay where others (what draws on it) have them, if they have their place."""
+    """What an image holds now. Its pixels stay where others (what draws on it) have them, if they have their place.
+    Not those of one that is read-only: they may be those of an array or of bytes, and PIL copies them to draw on it."""
     mode, size, data, notes, readonly = [reader.value(depth + 1) for _ in range(5)]
     if type(mode) is not str or type(size) is not tuple or [*map(type, size)] != [int, int]:
         raise ValueError("an image that cannot be")
@@ -104,7 +105,7 @@ def refill(reader, value, depth):
     info = dict(notes)
     if not _are_plain(info) or type(readonly) is not bool:
         raise ValueError("an image with notes that cannot be")
-    if (value.mode, value.size) == (mode, size):
+    if (value.mode, value.size) == (mode, size) and not value.readonly:
         value.frombytes(data)
     else:
         own, found = vars(value), vars(sys.modules["PIL.Image"].frombytes(mode, size, data))

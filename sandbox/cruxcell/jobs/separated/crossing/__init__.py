@@ -4,5 +4,4 @@ objects       what is not plain data
 classes       what is told of a class that only one side has
 exceptions    what is told of an exception, and one made of that
 numbered      what each side has shown to the other, and the proxies it holds
-memory        objects of libraries that reach the memory of their process
 """

@@ -5,6 +5,7 @@ import builtins
 from cruxcell.jobs.separated.proxies import remote
 from cruxcell.jobs.separated.proxies.runs import ENDS, cancellations, connection
 from cruxcell.jobs.separated.proxies.shared_names import is_stdlib
+from cruxcell.jobs.separated.rules.memory import place_within
 from cruxcell.protocol import records
 
 TYPE_CHECKING = False
@@ -114,6 +115,7 @@ def _construct(cls, arguments):
         kind.__init__(error, *arguments)
     except Exception:  # it wants other arguments than its `args`
         error = kind.__new__(cls) if not issubclass(cls, _GROUP) else kind.__new__(cls, "", [Exception()])
+    place_within(error)
     return error
 
 

@@ -2,9 +2,9 @@
 
 import _weakref
 
-from cruxcell.jobs.separated.crossing.memory import NOT_GIVEN, reaches_memory
 from cruxcell.jobs.separated.proxies import remote
 from cruxcell.jobs.separated.proxies.runs import connection
+from cruxcell.jobs.separated.rules.memory import NOT_GIVEN, reaches_memory
 from cruxcell.values.canonical import TooLarge
 from cruxcell.values.containers import Garbled
 

@@ -32,7 +32,7 @@ from cruxcell.jobs.separated.proxies.libraries import of_libraries
 from cruxcell.jobs.separated.proxies.placing import Placing
 from cruxcell.jobs.separated.proxies.shared_names import (
     BUILTIN_TYPE,
-    ENDING,
+    ERRORS_ALONE,
     METHOD_TYPE,
     MODULE_TYPE,
     PLAIN,
@@ -116,7 +116,8 @@ class Objects:
         # type: (Any, Any, bool) -> bool
         """A function, a class or a member of an enum of the library, by its name, if the other side has the same."""
         module, name = path_of(value)
-        if found_at(imported(module), name) is not value or (name in ENDING and not (self.is_test or is_of_an_error)):
+        is_refused = name in ERRORS_ALONE and not (self.is_test or is_of_an_error)
+        if is_refused or found_at(imported(module), name) is not value:
             return False
         if self.is_test or (may_be_named(module, name) and is_shared(module, name, value)):
             if self.is_test:
@@ -136,7 +137,7 @@ class Objects:
         """A class, as the number it was described under, by its name, or described. `of`: the class of an "object" or
         of a "value" that follows; that is never named, as the other side makes a class of its own for it. Or that of an
         "error", or a base of a class."""
-        if of == "error" and cls.__name__ in ENDING and self._write_shared(writer, cls, True):
+        if of == "error" and cls.__name__ in ERRORS_ALONE and self._write_shared(writer, cls, True):
             return
         known = self.shown.known(cls)
         if known in self.shown.along and not of:  # the script passes it
@@ -232,7 +233,7 @@ class Objects:
         # type: (Any, int) -> Any
         module, name = _text(reader), _text(reader)
         is_of_an_error, self._is_of_an_error = self._is_of_an_error, False
-        if self.is_test and not (may_be_named(module, name) and (is_of_an_error or name not in ENDING)):
+        if self.is_test and not (may_be_named(module, name) and (is_of_an_error or name not in ERRORS_ALONE)):
             raise Garbled("a name that may not be asked for")
         found = found_at(__import__(module, None, None, ["*"]), name)
         if type(found) is MODULE_TYPE:

@@ -2,7 +2,6 @@
 
 from cruxcell.jobs.separated.crossing.classes import without_class
 from cruxcell.jobs.separated.crossing.exceptions import answered
-from cruxcell.jobs.separated.crossing.memory import may_be_told
 from cruxcell.jobs.separated.exchange.one_thread import QUESTION
 from cruxcell.jobs.separated.proxies.operations import data_of, is_a_mock, may_get, may_set, shown
 from cruxcell.jobs.separated.proxies.signatures import is_function
@@ -19,6 +18,7 @@ from cruxcell.jobs.separated.rules.by_libraries import (
     puts_exits,
     reaches,
 )
+from cruxcell.jobs.separated.rules.memory import may_be_told
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

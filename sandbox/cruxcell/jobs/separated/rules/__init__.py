@@ -11,4 +11,5 @@ docstrings    doctests that it runs over the program
 configurations what configurations for logging, documents of YAML and expressions of pandas name
 databases     SQL that may be the candidate's: which functions it calls, what it attaches
 by_libraries  what a library of the test's does because the candidate says so
+memory        what reaches the memory of the test's process
 """

@@ -13,6 +13,7 @@ from _thread import allocate_lock as _lock
 from cruxcell.jobs.separated.proxies.operations import is_a_mock, is_public, may_set, mro_of, own_of
 from cruxcell.jobs.separated.proxies.runs import connection
 from cruxcell.jobs.separated.proxies.shared_names import BUILTIN_TYPE, METHOD_TYPE, is_stdlib
+from cruxcell.jobs.separated.rules.memory import may_be_told
 from cruxcell.jobs.separated.rules.texts import serves_the_candidate
 
 TYPE_CHECKING = False
@@ -289,7 +290,7 @@ def may_be_set(target, name, *value):
     """May a library set this attribute of what the script has passed? Of a library's object what has no special
     meaning."""
     kind = type(target)
-    if issubclass(kind, type) or kind in _FUNCTIONS:
+    if issubclass(kind, type) or kind in _FUNCTIONS or (value and not may_be_told("set", target, [name, *value])):
         return False
     is_restricted = kind.__module__ == _SCRIPT or is_a_mock(target)
     return bool(may_set(target, name, *value)) if is_restricted else str(name)[:2] != "__"

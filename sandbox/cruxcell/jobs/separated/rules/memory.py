@@ -3,7 +3,7 @@
 A pointer of ctypes reads and writes where it is told to, and numpy's generators read their next number at the place
 that their state says. A candidate that says the place has what the test expects, or the test itself. So it gets none of
 the test's pointers, also not to hand them to a function of the script's, and tells a generator no place that is not
-there.
+there. So it is with the place in a UnicodeDecodeError, whose text shows the byte there, also before its object.
 """
 
 from cruxcell.jobs.separated.proxies.operations import mro_of
@@ -17,6 +17,7 @@ NOT_GIVEN = "a %s, which reaches the memory of the test's process, does not cros
 _GENERATORS = "numpy.random"
 # Of a state: places in a table, and how long it is.
 _PLACES = {"pos": 624, "buffer_pos": 4}
+_START = vars(UnicodeDecodeError)["start"]
 
 
 def reaches_memory(value):
@@ -31,7 +32,16 @@ def may_be_told(operation, target, rest):
     state by a call, which a function of the script's may do for it."""
     if operation == "get" and rest[0] == "set_state":
         return not _is_a_generator(target)
+    if operation == "set" and isinstance(target, UnicodeDecodeError):
+        return rest[0] not in ("object", "start")
     return operation != "set" or rest[0] != "state" or not _is_a_generator(target) or _is_a_state(rest[1])
+
+
+def place_within(error):
+    # type: (BaseException) -> None
+    """Have an error that was made of what the candidate says show no byte before its object."""
+    if isinstance(error, UnicodeDecodeError) and _START.__get__(error) < 0:
+        _START.__set__(error, 0)
 
 
 def _is_a_generator(target):
