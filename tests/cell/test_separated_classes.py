@@ -257,6 +257,15 @@ def test_an_object_holds_what_is_in_its_slots_and_its_dict():
     assert classes.state_of(one) == {}
     one.a, one.e = 2, 3
     assert classes.state_of(one) == {"a": 2, "e": 3}
-    assert classes.state_of(8) == {}
+    assert classes.state_of(object()) == {}
     lying = type("Lying", (), {"__getattribute__": lambda _self, _name: {"x": 1}})()
     assert classes.state_of(lying) == {}
+
+
+@pytest.mark.parametrize("value", [{"a": 1}, [1], (1,), {1}, frozenset([1]), 8, 0.5, 1j, "a", b"a"])
+def test_an_object_holds_what_it_is_at_bottom(value: Any):
+    lies = dict.fromkeys(["__iter__", "items", "__int__", "__str__", "__eq__", "__hash__"], lambda *_: 7)
+    made = type("Own", (type(value),), lies)(value)
+    made.x = 1
+    state = classes.state_of(made)
+    assert (state[""], type(state[""]), state["x"]) == (value, type(value), 1)

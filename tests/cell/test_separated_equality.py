@@ -20,6 +20,13 @@ from equal_objects import Candidate, connected, of_a_class  # noqa: F401 - a fix
 SOME = object()
 
 
+def ring(*values: object) -> list[object]:
+    """A list, and a dict in it, that hold the list."""
+    made: list[object] = [*values]
+    made += [made, {"itself": made}, {values[0]: 1}]
+    return made
+
+
 @pytest.mark.parametrize(
     ("says", "one", "another", "given", "are_equal"),
     [
@@ -56,6 +63,11 @@ SOME = object()
         (True, {"a": [SOME, 1]}, {"a": [SOME, 1]}, (numpy.array([[SOME, 1]], dtype=object),), True),
         (True, {"a": SOME}, {"a": SOME}, (numpy.array([object()], dtype=object),), False),
         (True, {"a": bytearray(b"1")}, {"a": bytearray(b"1")}, (bytearray(b"1"),), True),
+        (True, {"a": ring(1)}, {"a": ring(1)}, (1,), True),
+        (True, {"a": ring(1)}, {"a": ring(2)}, (1,), False),
+        (True, {"a": ring(1, 2)}, {"a": ring(1)}, (1,), False),
+        (True, {"a": ring("x")}, {"a": [*ring("x")[:-1], {"y": 1}]}, ("x",), False),
+        (True, {"a": ring("x")}, {"a": [*ring("x")[:-1], "x"]}, ("x",), False),
     ],
 )
 def test_two_objects_of_a_class_that_the_script_knows_may_hold_the_same(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -256,3 +257,30 @@ def test_which_questions_may_change_what_is_noted(other: Candidate, operation: s
     other.asked[:] = []
     other.notes.take(other, 0)
     assert sum(len(each) - 2 for each in other.asked) == 3 - noted
+
+
+@pytest.mark.parametrize(
+    ("value", "content", "asks", "is_equal"),
+    [
+        ({"a": 1}, {"": {"a": 1}, "x": 2}, "sc", True),
+        ([1], {"": [1]}, "", False),
+        ({"a": 1}, {"": {"a": 2}}, "s", False),
+        ({"a": 1}, {"": [("a", 1)]}, "s", False),
+        ({"a": 1}, {"a": 1}, "s", False),
+        ({"a": 1}, [{"a": 1}], "s", False),
+        (Counter("a"), {"": {"a": 1}}, "", False),
+    ],
+)
+def test_an_object_that_derives_from_a_container_equals_what_it_is_at_bottom(
+    other: Candidate, value: object, content: object, asks: str, is_equal: bool
+):
+    first = other.thing(of_a_class(other, "__eq__ __ne__ <builtins:dict"), 5, content)
+    for answer in (True, False):
+        other.equal = answer
+        assert (first == value) is (is_equal and answer)
+        other.equal = not answer
+        assert (first != value) is not (is_equal and answer)
+        asked = {"s": ("states", None, first), "c": ("special", first, "__eq__", value)}
+        assert other.asked[: len(asks)] == [asked[each] for each in asks]
+        other.asked.clear()
+        other.notes.forget_from(0)

@@ -2,6 +2,7 @@
 
 import sys
 
+from cruxcell.jobs.separated.proxies.equality import CONTENT
 from cruxcell.jobs.separated.proxies.operations import OPERATORS, SPECIAL, mro_of, offered, own_of
 from cruxcell.jobs.separated.proxies.runs import connection
 from cruxcell.jobs.separated.proxies.shared_names import PLAIN, is_stdlib
@@ -203,11 +204,25 @@ _Member = type(type("_", (), {"__slots__": ("a",)}).__dict__["a"])
 _Dict = type(type("_", (), {}).__dict__["__dict__"])
 
 
+# What an object is at bottom whose class derives from one of these, though the class has an equality of its own.
+_BOTTOM = {
+    dict: lambda value: dict(dict.items(value)),
+    list: lambda value: list(list.__iter__(value)),
+    tuple: lambda value: tuple(tuple.__iter__(value)),
+    set: lambda value: set(set.__iter__(value)),
+    frozenset: lambda value: frozenset(frozenset.__iter__(value)),
+}  # type: dict[Any, Any]
+_BOTTOM.update(COPY)
+
+
 def state_of(target):
     # type: (Any) -> dict[str, Any]
-    """The attributes that an object itself holds: what is in its `__dict__` and in its slots."""
+    """The attributes that an object itself holds: what is in its `__dict__` and in its slots; and what it is as a
+    container, number or text."""
     found = {}  # type: dict[str, Any]
     for cls in mro_of(type(target)):
+        if cls in _BOTTOM:
+            found[CONTENT] = _BOTTOM[cls](target)
         for name, member in own_of(cls).items():
             if type(member) is _Member:
                 try:

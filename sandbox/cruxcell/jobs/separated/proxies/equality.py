@@ -5,7 +5,7 @@ is expected when the script makes an object to compare with. So what other objec
 one, and counts as long as the candidate is asked for nothing else: none of them becomes what is expected later.
 """
 
-from cruxcell.jobs.separated.proxies.libraries import fix_values
+from cruxcell.jobs.separated.proxies.libraries import derives_from, fix_values
 from cruxcell.jobs.separated.proxies.readings import all_shown
 from cruxcell.jobs.separated.proxies.remote import (
     HANDED_OVER,
@@ -28,6 +28,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
+CONTENT = ""  # in the place of an attribute's name: what an object is as a container, number or text
 _MOST_NOTED = 1 << 13  # in all: a script may hold thousands of objects and make thousands
 
 
@@ -184,7 +185,7 @@ def hold_the_same(link, one, other):
     so alone: or a set of one thing, twice, would equal that of this and another. None: it says so of what the test has
     made, or finds to be different."""
     held = link.notes.held(link, one, other)  # first: `__eq__` may make them the same
-    are_alike = type(held[0]) is dict and held[0] == held[1]
+    are_alike = type(held[0]) is dict and _are_equal(held[0], held[1])
     are_the_same = are_alike and _count(link, held, one, other)
     if not link.ask("special", one, "__eq__", other):
         return False
@@ -195,6 +196,39 @@ def hold_the_same(link, one, other):
     link.compared_by_identity = True
     is_found_otherwise = not are_alike and type(held[0]) is dict and type(held[1]) is dict
     return None if is_found_otherwise or MADE in (standing_of(one), standing_of(other)) else False
+
+
+def holds(link, one, value):
+    # type: (Any, object, object) -> bool
+    """Is an object of a class that derives from a container, number or text, and has an equality of its own, at bottom
+    that plain value? Its class is told the value after that, and may say that they differ."""
+    if type(value) not in (*_CONTAINERS, *_ATOMS) or not derives_from(type(one), type(value)):
+        return False
+    held = link.notes.held(link, one)[0]
+    content = held.get(CONTENT) if type(held) is dict else None
+    return type(content) is type(value) and _are_equal(content, value)
+
+
+def _are_equal(one, other):
+    # type: (Any, Any) -> bool
+    """Also of containers that hold themselves, as a list does whose nodes are lists that name each other."""
+    try:
+        return bool(one == other)
+    except RecursionError:
+        pending, seen = [(one, other)], set()  # type: list[tuple[Any, Any]], set[tuple[int, int]]
+    for left, right in pending:
+        kind = type(left)
+        if left is right or (id(left), id(right)) in seen:
+            continue
+        seen.add((id(left), id(right)))
+        if kind not in (list, tuple, dict) or kind is not type(right):
+            if left != right:
+                return False
+        elif len(left) != len(right) or (kind is dict and left.keys() != right.keys()):
+            return False
+        else:
+            pending += [(left[key], right[key]) for key in left] if kind is dict else zip(left, right)
+    return True
 
 
 def _count(link, held, one, other):

@@ -68,6 +68,12 @@ def told(offers, compares):
     return made
 
 
+def derives_from(cls, base):
+    # type: (type, type) -> bool
+    """Is it one of the other side's that derives from this class of a library, as that side says?"""
+    return DERIVES + place_of(base) in own_of(cls).get(_TOLD, ())
+
+
 _OF_FLAGS = DERIVES + "enum:IntFlag"
 _ORDER = ("__lt__", "__le__", "__gt__", "__ge__")
 

@@ -19,7 +19,7 @@ from cruxcell.jobs.separated.proxies.asking import (
 )
 from cruxcell.jobs.separated.proxies.copies import copied_there
 from cruxcell.jobs.separated.proxies.deriving import Asked, derive_by, is_statement, keep_ahead, own_names
-from cruxcell.jobs.separated.proxies.equality import hold_the_same
+from cruxcell.jobs.separated.proxies.equality import hold_the_same, holds
 from cruxcell.jobs.separated.proxies.operations import (
     ARITHMETIC,
     ASKED,
@@ -265,6 +265,8 @@ def _is_same(self, other):
         if found is None:
             connection[0].doubts.says_equal(self, sys._getframe(1))
         return bool(found)
+    if holds(connection[0], self, other):
+        return bool(connection[0].ask("special", self, "__eq__", other))
     if has_no_say(other):
         connection[0].compared_by_identity = True
         connection[0].doubts.are_different(self, other, sys._getframe(1))
@@ -279,6 +281,8 @@ def _is_another(self, other):
     """Of two that `==` would ask their class about, what the class says of `!=`. That they do not differ is not for it
     to say alone."""
     if type(other) is not type(self) or not connection[0].means_a_class(type(self)):
+        if holds(connection[0], self, other):
+            return bool(connection[0].ask("special", self, "__ne__", other))
         if has_no_say(other):
             connection[0].doubts.are_different(self, other, sys._getframe(1))
         return object.__ne__(self, other)
