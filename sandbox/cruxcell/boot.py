@@ -235,10 +235,11 @@ def _prepare_for_threads():
     # type: () -> None
     import _thread
 
-    from cruxcell.confinement import rlimits, waiting_loop
+    from cruxcell.confinement import rlimits, waiting_loop, waiting_threads
 
     _thread.stack_size(rlimits.THREAD_STACK_BYTES)
     waiting_loop.install()
+    waiting_threads.install()
 
 
 def _warm_up(helper):

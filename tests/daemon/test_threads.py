@@ -37,6 +37,33 @@ def f(n):
     with ThreadPoolExecutor() as pool:
         return list(pool.map(lambda x: x * x, range(n)))
 """
+THAT_END = """
+import threading, time
+def f(n, seconds=0):
+    done, lock = [], threading.Lock()
+    def work(i):
+        time.sleep(seconds)
+        with lock: done.append(i)
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(n)]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()
+    return sorted(done) == list(range(n))
+"""
+LARGE_POOL = """
+from concurrent.futures import ThreadPoolExecutor
+import time
+def f(n):
+    with ThreadPoolExecutor(max_workers=n) as pool:
+        return sum(pool.map(lambda x: time.sleep(0.01) or 1, range(n)))
+"""
+AT_ONCE = """
+import threading
+def f(n):
+    together = threading.Barrier(n)
+    threads = [threading.Thread(target=together.wait, daemon=True) for _ in range(n)]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()
+"""
 LOOP = """
 import asyncio
 async def one(i):
@@ -145,6 +172,19 @@ def test_a_worker_has_so_many_threads_and_no_more(native: Client):
     assert judge(native, MANY, CallCheck("f(1000)", str(THREADS))).outcome is Outcome.PASSED
     tasks = [Task(MANY, [CallCheck("f(30)", "30")], id=str(n)) for n in range(8)]  # each is counted by itself
     assert {verdict.outcome for verdict in native.check(tasks)} == {Outcome.PASSED}
+
+
+@every_runtime
+def test_more_threads_than_there_may_be_wait_for_those_that_end(native: Client, runtime: str):
+    cases = [
+        (THAT_END, CallCheck("f(200)", "True"), Outcome.PASSED),
+        (THAT_END, CallCheck("f(50, 0.3)", "True"), Outcome.PASSED),
+        (THAT_END, ScriptCheck("assert candidate(100)", "f"), Outcome.PASSED),
+        (LARGE_POOL, CallCheck("f(100)", "100"), Outcome.PASSED),
+        (AT_ONCE, CallCheck("f(100)", "None"), Outcome.RAISED),
+    ]
+    found = [judge(native, program, check, runtime=runtime).outcome for program, check, _ in cases]
+    assert found == [outcome for *_, outcome in cases]
 
 
 def test_a_program_that_names_no_threads_has_none(native: Client):

@@ -67,12 +67,23 @@ def _is_plain(value):
     return type(value) in _PLAIN or (type(value) is tuple and all(type(each) in _PLAIN for each in value))
 
 
+def _is_closed(value):
+    # type: (Any) -> bool
+    """Up to Pillow 11.0 pixels that are gone raise an error for each of their attributes, later already when read."""
+    try:
+        return value.im.size is None
+    except ValueError:
+        return True
+
+
 def state_of(value):
     # type: (Any) -> tuple[Any, ...]
     """What it holds, to be written and compared; nothing of one that has become another than may cross."""
     if not crosses(value):
         return ()
-    return value.mode, tuple(value.size), value.tobytes(), tuple(value.info.items()), bool(value.readonly)
+    is_closed = _is_closed(value)
+    data, readonly = (None, False) if is_closed else (value.tobytes(), bool(value.readonly))
+    return value.mode, tuple(value.size), data, tuple(value.info.items()), readonly
 
 
 def write_content(writer, value, depth):
@@ -100,17 +111,20 @@ def refill(reader, value, depth):
     mode, size, data, notes, readonly = [reader.value(depth + 1) for _ in range(5)]
     if type(mode) is not str or type(size) is not tuple or [*map(type, size)] != [int, int]:
         raise ValueError("an image that cannot be")
-    if type(data) is not bytes or len(data) != _size_of(mode, size) or type(notes) is not tuple:
+    is_closed, length = data is None, _size_of(mode, size)
+    if not (is_closed or (type(data) is bytes and len(data) == length)) or type(notes) is not tuple:
         raise ValueError("an image that cannot be")
     info = dict(notes)
     if not _are_plain(info) or type(readonly) is not bool:
         raise ValueError("an image with notes that cannot be")
-    if (value.mode, value.size) == (mode, size) and not value.readonly:
-        value.frombytes(data)
-    else:
-        own, found = vars(value), vars(sys.modules["PIL.Image"].frombytes(mode, size, data))
+    if (value.mode, value.size) != (mode, size) or _is_closed(value) or value.readonly:
+        own, found = vars(value), vars(sys.modules["PIL.Image"].new(mode, size))
         own.clear()
         own.update(found)
+    if is_closed:
+        value.close()
+    else:
+        value.frombytes(data)
     value.info = info
     value.readonly = readonly
     return value

@@ -185,8 +185,10 @@ def _arithmetic(name):
     # type: (str) -> Any
     """Between objects, it gives another. So it does between one and a function of the script (`event += handler`),
     which is no value that may be expected. An object that the test has made, or that came of one by an operator, may
-    have a value for the other operand; and what comes of objects that the test has made alone may be a value."""
+    have a value for the other operand; and what comes of objects that the test has made alone may be a value. So may
+    what comes of them and values, unless it is the same for all that are equal: `V(7) - 7` would ask for that alone."""
     not_said = unsaid(name)
+    tells_equal = name.strip("_").lstrip("ri") not in _TELL_NO_EQUAL
 
     def method(self, *others):
         # type: (object, object) -> Any
@@ -198,10 +200,14 @@ def _arithmetic(name):
         if value is NotImplemented or issubclass(type(value), RemoteObject):
             given = _operands(self, *others)
             return value if standing == HANDED_OVER else marked(value, DERIVED, type(self), began, given)
-        return value if are_made(self, *others) else not_said(self)
+        operands = others if tells_equal else [each for each in others if issubclass(type(each), RemoteObject)]
+        return value if are_made(self, *operands) else not_said(self)
 
     method.__name__ = name
     return method
+
+
+_TELL_NO_EQUAL = frozenset(["add", "mul", "pow", "matmul", "lshift"])
 
 
 def _is_no_value(operand):

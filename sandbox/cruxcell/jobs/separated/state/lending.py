@@ -64,6 +64,7 @@ class Lender:
         self._patches = not _PATCHES.isdisjoint(names)
         self._watches = _settings(names, texts)  # type: list[Any]
         self.names, self._placed = set(), set()  # type: set[str], set[str]
+        self._shadows = set()  # type: set[str]  # of builtins, which the script may put into the program's place
         self._places, self._modules = [], []  # type: list[tuple[Any, str]], list[Any]
         self._members = {}  # type: dict[tuple[str, str], Any]
         self.variables = []  # type: list[str]  # of the environment, which the script asks for by these names
@@ -80,6 +81,7 @@ class Lender:
                 self._members = members_in(words, names, modules)
                 self._placed = names_with_a_place(texts)
                 self.names = self._placed | bare_names(texts)
+                self._shadows = {each for each in self._placed.union(texts) if hasattr(builtins, each)}
             self._places += places_in(sorted(stored), (), False, modules)
         if "modules" in names or "sys.modules" in texts:
             found = [each for each in dict.fromkeys(texts) if is_dotted(each) and each != MAIN]
@@ -92,6 +94,7 @@ class Lender:
         stored = stored_names(self._script)
         # What a statement binds is the script's own, whatever is in texts: `expected` is not for the program.
         watched = {name for name in self.names - stored if name in bound or name in self._namespace}
+        watched |= self._shadows - stored
         both = stored.intersection(bound).difference(vars(builtins))
         meant, unread = rebound_names(self._script, both)
         for name in sorted(watched | meant):

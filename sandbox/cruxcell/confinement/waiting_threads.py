@@ -1,0 +1,86 @@
+"""Threads that find no place wait for one: a worker may have few, and programs start hundreds that soon end.
+
+`Thread.start` waits as long as others of the process end, and a pool does with the threads that it has. So only what
+needs more of them at the same time than there may be gets the error.
+
+What stands here ends in candidates' hands, so this module holds nothing but it.
+"""
+
+import _thread
+import sys
+from time import sleep
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any  # noqa: F401 - in type comments
+
+_PATIENCE = 2000  # times that it waits for a millisecond, since one has ended
+_NO_PLACE = "can't start new thread"
+_does_with_few = set()  # type: set[int]  # the threads in which a pool wants one more
+_unjoined = set()  # type: set[Any]  # handles, from 3.13 on
+_MOST_UNJOINED = 32
+
+
+def install():
+    # type: () -> None
+    """Where `threading` and the pools have been imported: they are what a program is given."""
+    threading = sys.modules.get("threading")  # type: Any
+    if threading is not None:
+        threading.Thread.start = _waiting(threading.Thread.start, getattr(threading, "_ThreadHandle", None))
+    pools = sys.modules.get("concurrent.futures.thread")  # type: Any
+    if pools is not None:
+        pools.ThreadPoolExecutor._adjust_thread_count = _of_few(pools.ThreadPoolExecutor._adjust_thread_count)
+
+
+def _waiting(own, handle):
+    # type: (Any, Any) -> Any
+    def start(self):
+        # type: (Any) -> None
+        left, running = _PATIENCE, _thread._count()
+        while True:
+            try:
+                own(self)
+                break
+            except RuntimeError as error:
+                now = _thread._count()
+                left, running = (left - 1 if now >= running else _PATIENCE), now
+                is_over = not (left and running) or _thread.get_ident() in _does_with_few
+                if is_over or error.args != (_NO_PLACE,):
+                    raise
+            if handle is not None:
+                self._handle = handle()  # that of one that could not be started counts as started
+                _give_back()
+            sleep(0.001)
+        if handle is not None:
+            _unjoined.add(self._handle)
+            if len(_unjoined) > _MOST_UNJOINED:
+                _give_back()
+
+    return start
+
+
+def _give_back():
+    # type: () -> None
+    """The stacks of threads that have ended, which they have from 3.13 on until somebody joins them."""
+    for each in [each for each in _unjoined.copy() if each.is_done()]:
+        _unjoined.discard(each)
+        each.join()
+
+
+def _of_few(adjust):
+    # type: (Any) -> Any
+    def _adjust_thread_count(self):
+        # type: (Any) -> None
+        """Its threads take what waits one after the other."""
+        me = _thread.get_ident()
+        if self._threads:
+            _does_with_few.add(me)
+        try:
+            adjust(self)
+        except RuntimeError:
+            if not self._threads:
+                raise
+        finally:
+            _does_with_few.discard(me)
+
+    return _adjust_thread_count
