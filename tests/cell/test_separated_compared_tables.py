@@ -1,5 +1,5 @@
-"""Objects of the program's that are compared with a table of pandas' or an expression of sympy's: none is told what is
-expected, neither by the script nor by the library."""
+"""Objects of the program's that are compared with a table, an expression or an image: none is told what is expected,
+neither by the script nor by the library."""
 
 from __future__ import annotations
 
@@ -95,9 +95,15 @@ class Formatter:
     __module__ = "pandas.plotting._matplotlib.converter"
 
 
+class Pixels:
+    __module__, __qualname__ = "builtins", "ImagingCore"
+
+
+Pixels.__name__ = "ImagingCore"
 EXPRESSION = sympy.Symbol("x")
 TOLD = [("sympy.core.relational", "_eval_Eq(value)", EXPRESSION), ("sympy.sets.sets", "contains(value)", EXPRESSION)]
 TOLD += [("pandas.core.reshape", "_from([(value, 1)])", Table()), ("pandas", "_from(a={'b': value})", Derived())]
+TOLD += [("PIL.ImageChops", "chop_difference(value)", Pixels())]
 
 
 @pytest.mark.parametrize(("library", "call", "value"), TOLD)

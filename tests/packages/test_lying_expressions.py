@@ -1,4 +1,4 @@
-"""Programs that give a test what sympy or pandas takes for its own, and asks: none is told what is expected."""
+"""Programs that give a test what sympy, pandas or PIL takes for its own, and asks: none is told what is expected."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ pytestmark = [
     pytest.mark.skipif("CRUXBOX_PACKAGES" not in os.environ, reason="CRUXBOX_PACKAGES is not set"),
 ]
 LIMITS = Limits(cpu_ms=8_000, wall_ms=60_000, memory_bytes=1 << 30)
-HEAD = "import pandas as pd\nimport sympy\nx = sympy.Symbol('x')\n"
+HEAD = "import pandas as pd\nimport sympy\nfrom PIL import Image, ImageChops\nx = sympy.Symbol('x')\n"
 LIAR = """
 class L:
     is_Matrix = is_zero_matrix = True
@@ -24,7 +24,9 @@ class L:
     def _yes(self, *a, **k): return True
     def _itself(self, *a, **k): return self
     equals = dummy_eq = compare = _eval_Eq = _yes
-    _eval_add = _eval_sub = _itself
+    _eval_add = _eval_sub = load = chop_difference = _new = _itself
+    mode, size, im = "L", (2, 2), property(_itself)
+    def getbbox(self): return None
 def f(x): return L()
 """
 EMPTIES = """
@@ -40,13 +42,16 @@ LIES = [
     (LIAR, "assert f(x).dummy_eq(sympy.Lambda(x, x + 1))"),
     (LIAR, "assert f(x) in sympy.FiniteSet(1, 2)"),
     (LIAR, "assert (sympy.Matrix([[1, 2], [3, 4]]) - f(x)).norm() == 0"),
+    (LIAR, "assert ImageChops.difference(f(x), Image.new('L', (2, 2), 7)).getbbox() is None"),
     (EMPTIES, "assert pd.concat([f(1), pd.DataFrame({'a': [1, 2]})]).drop_duplicates(keep=False).empty"),
 ]
 RIGHT = """
 import pandas as pd
 import sympy
+from PIL import Image
 def f(x): return x + 1
 def table(n): return pd.DataFrame({"a": [1, n]})
+def image(n): return Image.new("L", (2, n), 7)
 def matrix(x): return sympy.Matrix([[x, 1], [2, 3]])
 class Row:
     def sum(self, row): return row["a"] + row["b"]
@@ -56,6 +61,7 @@ assert sympy.Eq(f(x), x + 1) and f(x).equals(x + 1) and f(sympy.Integer(1)) in s
 assert matrix(x).equals(sympy.Matrix([[x, 1], [2, 3]])) and matrix(x).subs(x, 2)[0, 0] == 2
 assert sympy.Matrix([[x, 1]]).applyfunc(f) == sympy.Matrix([[x + 1, 2]])
 assert pd.concat([table(2), pd.DataFrame({"a": [1, 2]})]).drop_duplicates(keep=False).empty
+assert ImageChops.difference(image(2), Image.new("L", (2, 2), 7)).getbbox() is None
 assert pd.DataFrame({"a": [1, 2], "b": [3, 4]}).apply(Row().sum, axis=1).tolist() == [4, 6]
 """
 

@@ -1,9 +1,9 @@
-"""Tables of pandas' and expressions of sympy's that an object of the program's is compared with.
+"""Tables of pandas', expressions of sympy's and images of PIL's that an object of the program's is compared with.
 
-What is a table or an expression in the program is one in the test, and is compared there. Any other object would be
-told what is expected, and could say that it equals that: where the script asks it (`candidate(x).equals(expected)`),
-and where the library does, which takes for its own what has the methods of that: `sympy.Eq(candidate(x), expected)`,
-`pandas.concat([candidate(x), expected])`.
+What is one of these in the program is one in the test, and is compared there. Any other object would be told what is
+expected, and could say that it equals that: where the script asks it (`candidate(x).equals(expected)`), and where the
+library does, which takes for its own what has the methods of that: `sympy.Eq(candidate(x), expected)`,
+`pandas.concat([candidate(x), expected])`, `ImageChops.difference(candidate(x), expected)`.
 """
 
 import sys
@@ -22,8 +22,9 @@ _COMPARE = {
     _PANDAS: frozenset(["compare", "eq", "equals", "ge", "gt", "identical", "le", "lt", "ne"]),
     _SYMPY: frozenset(["compare", "dummy_eq", "equals"]),
 }
-# Where what is in a table has its classes; a library draws on what it is given, too, with others.
-_HOLDS = {_PANDAS: "pandas.core.", _SYMPY: "sympy."}
+# Where the classes are of what is, or is in, such a value, by the library that looks for methods. Pandas draws on what
+# it is given, too, with others; the pixels of an image have a class of no module.
+_HOLDS = {_PANDAS: ("pandas.core.",), _SYMPY: ("sympy.",), "PIL": ("PIL.", "builtins.ImagingCore")}
 _WHY = "%s with a %s is for the candidate to say; compare what the object's methods or attributes give"
 
 
@@ -53,7 +54,7 @@ class ComparedTables:
         if operation != "get" or not _is_an_object(value) or not _is_an_object(place[0]) or is_of_the_test(place[0]):
             return
         package = _who_asks()
-        library = package if package in _COMPARE else ""
+        library = package if package in _HOLDS else ""
         if library or any(place[1] in names for names in _COMPARE.values()):
             self._methods[number_of(value)] = place[1], library
 
@@ -84,9 +85,9 @@ def _package_of(frame):
 def _may_be_expected(name, value):
     # type: (str, object) -> bool
     """Does a method of this name compare with such a value, which would be one in the test if the program had it?"""
-    if name in _COMPARE[_PANDAS] and _is_of(_PANDAS, value):
+    if name in _COMPARE[_PANDAS] and _is_of((_PANDAS + ".",), value):
         return True
-    return name in _COMPARE[_SYMPY] and _is_of(_SYMPY, value) and parts_of(value) is not None
+    return name in _COMPARE[_SYMPY] and _is_of((_SYMPY + ".",), value) and parts_of(value) is not None
 
 
 def _within(values):
@@ -101,6 +102,6 @@ def _within(values):
     return found
 
 
-def _is_of(place, value):
-    # type: (str, object) -> bool
-    return any((str(each.__module__) + ".").startswith(place) for each in mro_of(type(value)))
+def _is_of(places, value):
+    # type: (tuple[str, ...], object) -> bool
+    return any(("%s.%s" % (each.__module__, each.__name__)).startswith(places) for each in mro_of(type(value)))
