@@ -1,4 +1,5 @@
-"""Objects of the program's that a script has compared with a table of pandas': none is told what is expected."""
+"""Objects of the program's that are compared with a table, an expression or an image: none is told what is expected,
+neither by the script nor by the library."""
 
 from __future__ import annotations
 
@@ -9,6 +10,8 @@ from cruxcell.jobs.separated.exchange.link import VALUE
 from cruxcell.jobs.separated.proxies import remote
 from cruxcell.jobs.separated.proxies.proxy_classes import make_class
 from script_half import Half, Left, callable_thing, connected_half, thing  # noqa: F401 - a fixture
+
+sympy: Any = pytest.importorskip("sympy")
 
 
 class Table:
@@ -68,3 +71,55 @@ def test_a_class_of_the_program_compares_two_tables(half: Half):
 def test_what_is_no_method_is_not_kept(half: Half):
     half.answers.update(get=(VALUE, 5))
     assert thing().equals == 5
+
+
+@pytest.mark.parametrize("name", ["equals", "dummy_eq", "compare"])
+def test_an_object_is_not_asked_whether_it_equals_an_expression(half: Half, name: str):
+    half.answers["get"] = method()
+    with pytest.raises(Left, match="F"):
+        getattr(thing(), name)(sympy.Symbol("x") + 1)
+
+
+def test_it_is_asked_of_what_would_be_no_value_in_the_test(half: Half):
+    half.answers.update(get=[method(2), method(4)], call=(VALUE, True))
+    assert thing().equals(sympy.Matrix([[1]])) is True
+    assert thing().subs(sympy.Symbol("x")) is True
+
+
+def by(library: str, call: str) -> Any:
+    """A function of a library's."""
+    return eval(f"lambda it, value: it.{call}", {"__name__": library})
+
+
+class Formatter:
+    __module__ = "pandas.plotting._matplotlib.converter"
+
+
+class Pixels:
+    __module__, __qualname__ = "builtins", "ImagingCore"
+
+
+Pixels.__name__ = "ImagingCore"
+EXPRESSION = sympy.Symbol("x")
+TOLD = [("sympy.core.relational", "_eval_Eq(value)", EXPRESSION), ("sympy.sets.sets", "contains(value)", EXPRESSION)]
+TOLD += [("pandas.core.reshape", "_from([(value, 1)])", Table()), ("pandas", "_from(a={'b': value})", Derived())]
+TOLD += [("PIL.ImageChops", "chop_difference(value)", Pixels())]
+
+
+@pytest.mark.parametrize(("library", "call", "value"), TOLD)
+def test_a_library_tells_no_object_what_it_looks_for(half: Half, library: str, call: str, value: object):
+    half.answers["get"] = method()
+    with pytest.raises(Left, match="F"):
+        by(library, call)(thing(), value)
+
+
+@pytest.mark.parametrize(("library", "value"), [("pandas.core", 5), ("pandas.core", Formatter()), ("numpy", Table())])
+def test_a_library_tells_what_is_of_no_table(half: Half, library: str, value: object):
+    half.answers.update(get=method(), call=(VALUE, 5))
+    assert by(library, "plot(value)")(thing(), value) == 5
+
+
+def test_a_library_calls_what_the_script_has_looked_for(half: Half):
+    half.answers.update(get=method(), call=(VALUE, 5))
+    found = thing().apply
+    assert eval("lambda value: call(value)", {"__name__": "pandas.core", "call": found})(Table()) == 5
