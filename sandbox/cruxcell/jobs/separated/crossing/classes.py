@@ -106,7 +106,7 @@ def _is_instance(cls, value):
     # type: (Any, Any) -> bool
     if type.__instancecheck__(cls, value):
         return True
-    if _DECIDED not in own_of(cls) or isinstance(value, BaseException):
+    if _DECIDED not in own_of(cls) or issubclass(type(value), BaseException):
         return False
     kind = type(value)
     is_shown = type(cls) in (kind, type(kind)) or kind.__module__ == "__main__"

@@ -6,7 +6,7 @@ the test's pointers, also not to hand them to a function of the script's, and te
 there.
 """
 
-from cruxcell.jobs.separated.proxies.operations import mro_of
+from cruxcell.jobs.separated.proxies.operations import class_of, mro_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _PLACES = {"pos": 624, "buffer_pos": 4}
 def reaches_memory(value):
     # type: (Any) -> bool
     """Is it a pointer, a function of C, or a class of such?"""
-    return any(each.__module__ in _OF_ADDRESSES for each in mro_of(value if isinstance(value, type) else type(value)))
+    return any(each.__module__ in _OF_ADDRESSES for each in mro_of(class_of(value)))
 
 
 def may_be_told(operation, target, rest):

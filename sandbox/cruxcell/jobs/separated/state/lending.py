@@ -12,7 +12,7 @@ import sys
 from opcode import opmap
 
 from cruxcell.analysis.bytecode import dissect, names_in, names_of
-from cruxcell.jobs.separated.proxies.operations import is_a_mock
+from cruxcell.jobs.separated.proxies.operations import class_of, is_a_mock
 from cruxcell.jobs.separated.rules.script import is_looked_up, keeps_for_itself, rebound_names, stored_names
 from cruxcell.jobs.separated.state import decimals
 from cruxcell.jobs.separated.state.patched_places import (
@@ -253,7 +253,7 @@ class _Module:
         value = value.__func__ if type(value) is _METHOD_TYPE else value
         if type(value) is _FUNCTION_TYPE:
             return bool(value.__globals__ is self._namespace)
-        return is_a_mock(value) or (value if isinstance(value, type) else type(value)).__module__ == MAIN
+        return is_a_mock(value) or class_of(value).__module__ == MAIN
 
 
 def _anything(_value):
