@@ -75,10 +75,10 @@ def test_a_library_that_is_not_there_has_none(monkeypatch: pytest.MonkeyPatch):
 
 def test_what_the_script_configures_the_program_has(django: Settings):
     one = LibrarySettings("django.conf", ["settings"])
-    assert (told(one), one.is_missing) == ([], True)
+    assert (told(one), one.asks) == ([], ("settings", "django.conf"))
     django.configure(CHARSET="ascii", MINE=1)
     assert told(one) == [{"CHARSET": "ascii", "MINE": 1}]
-    assert (told(one), one.is_missing) == ([], False)
+    assert told(one) == []
     django.DEBUG = True
     assert one.changes() == [("settings", "django.conf", "", False, {"DEBUG": True})]
 
@@ -105,10 +105,10 @@ def test_the_script_has_that_the_program_is_configured_and_what_it_names(django:
     one = LibrarySettings("django.conf", ["CHARSET", "KEYS", "lower"])
     assert one.names == ["CHARSET", "KEYS"]
     one.take(None)
-    assert (one.is_missing, django.configured) == (True, False)
+    assert (bool(one.asks), django.configured) == (True, False)
     one.take({"CHARSET": "ascii", "DEBUG": True, "KEYS": {}})
     assert (django._wrapped.CHARSET, django._wrapped.DEBUG, django._wrapped.KEYS) == ("ascii", False, [])
-    assert (told(one), one.is_missing) == ([], False)
+    assert told(one) == []
 
 
 def test_the_program_tells_what_is_asked_and_plain(django: Settings):
@@ -124,7 +124,7 @@ def test_a_program_that_does_not_use_the_library_tells_nothing(monkeypatch: pyte
 
 def test_parameters_that_are_set_and_those_that_are_named(parameters: Parameters):
     one = LibrarySettings("matplotlib", ["size", "backend", "cycle", "none"])
-    assert (one.names, one.is_missing, told(one)) == (["size"], False, [])
+    assert (one.asks, told(one)) == (("settings", "matplotlib", "size"), [])
     parameters.update(size=2, backend="svg", name="b")
     assert told(one) == [{"size": 2, "name": "b"}]
     one.take({"size": 3, "name": "c"})

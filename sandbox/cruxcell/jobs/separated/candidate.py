@@ -97,6 +97,7 @@ class _Server:
         self._awaited, self.own_depth = Awaited(), 0  # a depth that the program has not set
         self._borrower = Borrower(namespace, _HARNESS_FRAMES + _FRAMES_OF_PARTNERS)
         self.link.more.update(join=self.join, variables=self._borrower.variables, settings=settings_of)
+        self.link.more.update(contexts=self._borrower.contexts.told)
         self.link.more.update(used=used, most_memory=most_memory)
         self._traced = Traced()
         self.link.more.update(trace=self._traced.trace, traced=self._traced.traced)

@@ -3,6 +3,7 @@
 import sys
 
 from cruxcell.jobs.separated.state import decimals, library_settings
+from cruxcell.jobs.separated.state.context_variables import ProgramContexts
 from cruxcell.jobs.separated.state.lending import MISSING
 from cruxcell.jobs.separated.state.patched_places import imported, is_module, resolved
 from cruxcell.jobs.separated.state.seeds import STATES
@@ -20,6 +21,7 @@ class Borrower:
         # type: (dict[str, Any], int) -> None
         self._namespace, self._frames = namespace, frames
         self._own = {}  # type: dict[tuple[str, str, str], Any]
+        self.contexts = ProgramContexts()
 
     def variables(self, _target, *names):
         # type: (object, str) -> dict[str, str]
@@ -31,6 +33,8 @@ class Borrower:
         # type: (str, str, str, bool, Any) -> None
         if what in _SETTINGS:
             _SETTINGS[what](where, value)
+        elif what == "contexts":
+            self.contexts.put(where, name, value)
         elif what == "depth":
             sys.setrecursionlimit(min(value + self._frames, MOST_FRAMES))
         elif what == "loaded":

@@ -4,7 +4,7 @@ These are the arguments, the environment, the recursion limit, the context of de
 a `seed`, settings of libraries, and what a script patches: attributes of modules and of what is in them (`Path.exists`,
 `os.environ.get`), and names of the program.
 Before each question the test's half looks whether one of them has changed, and lends it to the candidate's. The
-other way go variables of the environment and settings of libraries that the script names, and nothing else.
+other way go variables of the environment and settings of libraries that the script names, and what is under way there.
 """
 
 import builtins
@@ -15,6 +15,7 @@ from cruxcell.analysis.bytecode import dissect, names_in, names_of
 from cruxcell.jobs.separated.proxies.operations import class_of, is_a_mock
 from cruxcell.jobs.separated.rules.script import is_looked_up, keeps_for_itself, rebound_names, stored_names
 from cruxcell.jobs.separated.state import decimals
+from cruxcell.jobs.separated.state.context_variables import contexts_in
 from cruxcell.jobs.separated.state.library_settings import settings_in
 from cruxcell.jobs.separated.state.patched_places import (
     LENT_ANYWAY,
@@ -64,7 +65,7 @@ class Lender:
         self._script, self._namespace = script, namespace
         self._patches = not _PATCHES.isdisjoint(names)
         self._watches = _settings(names, texts)  # type: list[Any]
-        self.libraries = settings_in([*names, *texts])
+        self.libraries = [*settings_in([*names, *texts]), *contexts_in(names)]  # type: list[Any]
         self._watches += self.libraries
         self.names, self._placed = set(), set()  # type: set[str], set[str]
         self._places, self._modules = [], []  # type: list[tuple[Any, str]], list[Any]
@@ -125,7 +126,7 @@ class Lender:
     def borrows(self):
         # type: () -> bool
         """Does the script see something that the program sets?"""
-        return bool(self.variables) or any(each.names or each.is_missing for each in self.libraries)
+        return bool(self.variables) or any(each.asks for each in self.libraries)
 
     def take(self, ask):
         # type: (Callable[..., Any]) -> None
@@ -133,8 +134,8 @@ class Lender:
         if self.variables:
             self.take_variables(ask("variables", *self.variables))
         for each in self.libraries:
-            if each.names or each.is_missing:
-                each.take(ask("settings", each.library, *each.names))
+            if each.asks:
+                each.take(ask(*each.asks))
 
     def take_variables(self, values):
         # type: (Any) -> None

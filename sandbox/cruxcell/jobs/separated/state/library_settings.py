@@ -26,10 +26,10 @@ class LibrarySettings:
         self._told = dict.fromkeys(self.names)  # type: dict[str, Any]  # of these, what the program has
 
     @property
-    def is_missing(self):
-        # type: () -> bool
-        """Are there none that were set?"""
-        return self._last is None
+    def asks(self):
+        # type: () -> tuple[str, ...]
+        """What the program is asked, to have that; nothing if the script has no use for it."""
+        return ("settings", self.library, *self.names) if self.names or self._last is None else ()
 
     def changes(self):
         # type: () -> list[tuple[str, str, str, bool, Any]]
