@@ -38,7 +38,8 @@ _OF_FILES = ("open", "os.rename")
 _SERVES = ("cruxcell.jobs.separated.exchange.permissions", "run")
 _CODE_AT = {"exec": 0, "function.__new__": 0, "object.__setattr__": 2}
 # They run texts that they put together from identifiers, which these variables of these functions hold. networkx makes
-# most of its functions when they are first called, sympy those that multiply terms of so many variables.
+# most of its functions when they are first called, sympy those that multiply terms of so many variables, and werkzeug
+# those that fill in the variables of a rule (`/<name>`), of which the rest are constants.
 _BUILDERS = {
     "collections": ("namedtuple", lambda found: found["field_names"]),
     "dataclasses": ("_process_class", lambda found: [*found["fields"]]),
@@ -51,6 +52,7 @@ _BUILDERS = {
         lambda found: [found["name"] if type(found["self"].ngens) is int else ""],
     ),
     "unittest.mock": ("_set_signature", lambda found: [found["name"]]),
+    "werkzeug.routing.rules": ("_compile_builder", lambda found: [*found["pargs"], *found["kargs"]]),
 }  # type: dict[str, tuple[str, Callable[[Any], Any]]]
 # What a pickle may be made of besides plain data, by module. Those whose objects have attributes of their own are not
 # here (Fraction, OrderedDict): a pickle sets these as it likes, `items` or the class's `__eq__` too. Nor is deque, as a
