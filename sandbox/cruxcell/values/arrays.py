@@ -33,7 +33,7 @@ def parts_of(value):
     # type: (Any) -> tuple[bytes, tuple[Any, ...]] | None
     """The letter of a scalar, and what `made` makes it of again; None if it is none."""
     numpy = sys.modules.get("numpy")
-    if numpy is None or not isinstance(value, numpy.generic) or value.dtype.kind not in _NUMPY_KINDS:
+    if numpy is None or not issubclass(type(value), numpy.generic) or value.dtype.kind not in _NUMPY_KINDS:
         return None
     return b"a", (value.dtype.str, (), value.tobytes())
 

@@ -19,6 +19,7 @@ from cruxcell.jobs.separated.rules.pickles import PickledHere
 from cruxcell.jobs.separated.state.borrowing import Borrower
 from cruxcell.jobs.separated.state.figures import ProgramFigures
 from cruxcell.jobs.separated.state.files import ProgramFiles
+from cruxcell.jobs.separated.state.library_settings import settings_of
 from cruxcell.jobs.separated.state.listening import Heard
 from cruxcell.jobs.separated.state.measured import most_memory, used
 from cruxcell.jobs.separated.state.redirected import Streams
@@ -95,7 +96,8 @@ class _Server:
             self.link.more[name] = self._looking(function)
         self._awaited, self.own_depth = Awaited(), 0  # a depth that the program has not set
         self._borrower = Borrower(namespace, _HARNESS_FRAMES + _FRAMES_OF_PARTNERS)
-        self.link.more.update(join=self.join, variables=self._borrower.variables)
+        self.link.more.update(join=self.join, variables=self._borrower.variables, settings=settings_of)
+        self.link.more.update(contexts=self._borrower.contexts.told)
         self.link.more.update(used=used, most_memory=most_memory)
         self._traced = Traced()
         self.link.more.update(trace=self._traced.trace, traced=self._traced.traced)

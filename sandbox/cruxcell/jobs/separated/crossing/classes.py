@@ -5,7 +5,7 @@ import sys
 from cruxcell.jobs.separated.proxies.equality import CONTENT
 from cruxcell.jobs.separated.proxies.operations import OPERATORS, SPECIAL, mro_of, offered, own_of
 from cruxcell.jobs.separated.proxies.runs import connection
-from cruxcell.jobs.separated.proxies.shared_names import PLAIN, is_stdlib
+from cruxcell.jobs.separated.proxies.shared_names import MODULES, PLAIN, is_stdlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def _is_instance(cls, value):
     # type: (Any, Any) -> bool
     if type.__instancecheck__(cls, value):
         return True
-    if _DECIDED not in own_of(cls) or isinstance(value, BaseException):
+    if _DECIDED not in own_of(cls) or issubclass(type(value), BaseException):
         return False
     kind = type(value)
     is_shown = type(cls) in (kind, type(kind)) or kind.__module__ == "__main__"
@@ -158,16 +158,23 @@ def overridden(cls, base):
     if base is None:
         return []
     classes = mro_of(cls)
-    of_library = [own_of(each) for each in classes if is_stdlib(each)]
+    of_library = [own_of(each) for each in classes if _is_of_a_known_library(each)]
     found, seen = [], set()  # type: list[str], set[str]
     for each in classes:
         is_told_of = each is not cls and plain_base(each) is base and any(each in mro_of(one) for one in cls.__bases__)
-        for name, value in own_of(each).items() if not is_stdlib(each) else ():
+        for name, value in own_of(each).items() if not _is_of_a_known_library(each) else ():
             is_own = name not in seen and not any(name in one and one[name] is value for one in of_library)
             if is_own and may_be_own(name, base) and not (is_told_of and name in OPERATORS):
                 found.append(name)
         seen.update(own_of(each))
     return found
+
+
+def _is_of_a_known_library(cls):
+    # type: (type) -> bool
+    """Whose classes derived from plain types are these with more to them (IntEnum). Other packages have dicts that are
+    sorted, or give one value of several."""
+    return is_stdlib(cls) and cls.__module__.partition(".")[0].lstrip("_") in MODULES
 
 
 def may_be_own(name, base):

@@ -52,7 +52,7 @@ def _is_field(item, of_the_test=False):
     have an object there (a response, say): no more than what the program has of any object that it is passed. One of
     the program's would answer in the test for the error."""
     name, value = item
-    may_be = of_the_test and not isinstance(value, BaseException) and id(type(value)) not in _CONTAINING
+    may_be = of_the_test and not issubclass(type(value), BaseException) and id(type(value)) not in _CONTAINING
     return type(name) is str and name[:1] != "_" and (may_be or _is_simple(value, 5))
 
 
@@ -171,6 +171,6 @@ def answered(error, may_stop, is_expected, may_be_cancelled=True):
 def marked(value):
     # type: (Any) -> Any
     """A SystemExit that has come from the other side, or come back from there: a script does not end well by it."""
-    if isinstance(value, SystemExit):
+    if issubclass(type(value), SystemExit):
         BaseException.__setattr__(value, ANSWERED, True)
     return value

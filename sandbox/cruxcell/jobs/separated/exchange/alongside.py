@@ -47,6 +47,7 @@ class Alongside:
         self.files = files if files.are_needed else None
         self._listener = listener if listener.is_needed else None
         self._figures = figures if figures.is_needed else None
+        lender.take(self._told_of)
 
     def exchange(self, operation, fields):
         # type: (str, list[Any]) -> tuple[bytes, Any]
@@ -61,7 +62,7 @@ class Alongside:
             self._heard = heard if self._link.depth() else streams
         if self._figures is not None:
             self._figures.is_old = True
-        if streams or self.files is not None or self._listener is not None or self._variables:
+        if streams or self.files is not None or self._listener is not None or self._borrows:
             self._one_at_a_time(self._after, streams)
         if self._redirected is not None and operation == "special":
             self._redirected.follow(fields[1], value)
@@ -84,7 +85,7 @@ class Alongside:
         """Before it the script has what the program has done so far, and after it the program what that has done to
         files."""
         streams, files, listener = self._heard, self.files, self._listener
-        if not (streams or files or listener or self._variables) or not _runs_code(operation, target, streams):
+        if not (streams or files or listener or self._borrows) or not _runs_code(operation, target, streams):
             return call(fields)
         files = None if is_a_mock(target) else files
         with self._lock:
@@ -105,9 +106,9 @@ class Alongside:
             self._lock.release()
 
     @property
-    def _variables(self):
-        # type: () -> list[str]
-        return self._lender.variables if self._lender is not None else []
+    def _borrows(self):
+        # type: () -> bool
+        return self._lender is not None and self._lender.borrows
 
     # ---- before ----------------------------------------------------------------------------------------------------
 
@@ -187,8 +188,8 @@ class Alongside:
             files.take(self._told_of("made_files"))
         if self._listener is not None:
             self._listener.hear(self._told_of("heard"))
-        if self._lender is not None and self._variables:
-            self._lender.take_variables(self._told_of("variables", *self._variables))
+        if self._lender is not None and self._lender.borrows:
+            self._lender.take(self._told_of)
 
     def _told_of(self, *asked):
         # type: (str) -> Any

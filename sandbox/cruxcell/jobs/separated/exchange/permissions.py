@@ -3,7 +3,7 @@
 from cruxcell.jobs.separated.crossing.classes import without_class
 from cruxcell.jobs.separated.crossing.exceptions import answered
 from cruxcell.jobs.separated.exchange.one_thread import QUESTION
-from cruxcell.jobs.separated.proxies.operations import data_of, is_a_mock, may_get, may_set, shown
+from cruxcell.jobs.separated.proxies.operations import data_of, is_a_mock, is_class, may_get, may_set, shown
 from cruxcell.jobs.separated.proxies.signatures import is_function
 from cruxcell.jobs.separated.rules.by_libraries import (
     CLASS_GIVEN,
@@ -56,7 +56,7 @@ def may(objects, operation, target, rest):
         may_be = type(rest[0]) is str and allowed(target, *rest) and not puts_exits(target, rest[0])
         return may_be and may_be_told(operation, target, rest)
     if operation in ("fields", "outline"):
-        return isinstance(target, type) if operation == "fields" else is_function(target)
+        return is_class(target) if operation == "fields" else is_function(target)
     return operation in ("call", "special", "copy")
 
 

@@ -8,7 +8,7 @@ that run in the test's process, and the candidate has no say in them.
 import builtins
 import sys
 
-from cruxcell.jobs.separated.proxies.operations import SPECIAL, is_a_mock, mro_of, own_of
+from cruxcell.jobs.separated.proxies.operations import SPECIAL, is_a_mock, is_class, mro_of, own_of
 from cruxcell.jobs.separated.proxies.placing import hash_meanwhile, is_reading
 from cruxcell.jobs.separated.proxies.runs import aexits, anexts, connection, exits, nexts
 from cruxcell.jobs.separated.proxies.shared_names import is_stdlib
@@ -142,7 +142,7 @@ def of_base(cls, name):
 def is_derived(cls):
     # type: (Any) -> bool
     """Is it a class that the script has made of one of the program's?"""
-    return isinstance(cls, type) and _OWN in own_of(cls)
+    return is_class(cls) and _OWN in own_of(cls)
 
 
 def own_names(classes):

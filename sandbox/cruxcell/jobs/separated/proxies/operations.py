@@ -198,8 +198,8 @@ def may_get(target, name):
     """May the candidate read this attribute of an object of the test? Never what leads to the script."""
     kind = type(target)
     if name.startswith("_"):
-        is_named = name in _OF_NAMED_TUPLES and issubclass(target if isinstance(target, type) else kind, tuple)
-        has_data = name == "__dict__" and not isinstance(target, type) and not _stands_for_a_function(target)
+        is_named = name in _OF_NAMED_TUPLES and issubclass(class_of(target), tuple)
+        has_data = name == "__dict__" and not is_class(target) and not _stands_for_a_function(target)
         is_asked_for = name.startswith(OF_ESTIMATORS) or name in ("__name__", "__qualname__", "__doc__")
         return (
             is_named
@@ -216,7 +216,7 @@ def may_get(target, name):
     # An object of the script's own class shows what it has.
     if is_a_mock(target):
         return _is_mocked(target, name)
-    return isinstance(target, type) or not _stands_for_a_function(target) or not _wraps(target)
+    return is_class(target) or not _stands_for_a_function(target) or not _wraps(target)
 
 
 def _stands_for_a_function(target):
@@ -240,7 +240,7 @@ def _wraps(target):
 
 def _is_a_function(value):
     # type: (object) -> bool
-    return callable(value) and not isinstance(value, type)
+    return callable(value) and not is_class(value)
 
 
 def data_of(target):
@@ -253,7 +253,7 @@ def _of_a_framework(target, name):
     # type: (Any, str) -> bool
     """Does a class of a framework for tests define this attribute, other than to assert something? A test case may be
     told what is equal, a fixture sets what it is told to, and what was raised leads to the script's variables."""
-    cls = target if isinstance(target, type) else type(target)
+    cls = class_of(target)
     owner = next((each for each in mro_of(cls) if name in own_of(each)), object)
     module = str(own_of(owner).get("__module__"))
     return module.partition(".")[0] in FRAMEWORKS and module != _MOCKS and not name.startswith(_ASSERT)
@@ -276,7 +276,7 @@ def _decides_for_the_script(target, name):
 def _packages(target):
     # type: (object) -> list[str]
     """Those that its classes are of."""
-    kinds = mro_of(target if isinstance(target, type) else type(target))
+    kinds = mro_of(class_of(target))
     return [each.__module__.partition(".")[0] for each in kinds]
 
 
@@ -293,6 +293,18 @@ def _is_mocked(mock, name):
     return not tells and all(map(is_a_mock, owned))  # a PropertyMock, say, which the script has set there
 
 
+def is_class(value):
+    # type: (object) -> bool
+    """By its type: `isinstance` asks the object, too, which a lazy one of a library answers by what it then makes."""
+    return issubclass(type(value), type)
+
+
+def class_of(value):
+    # type: (Any) -> Any
+    """A class itself, and of anything else its class."""
+    return value if is_class(value) else type(value)
+
+
 def is_a_mock(target):
     # type: (object) -> bool
     """One of the library's, or of a class that the script derives from it."""
@@ -302,11 +314,11 @@ def is_a_mock(target):
 def _is_of_the_script(target, name):
     # type: (Any, str) -> bool
     """Does a class of the script define this attribute, or is it data of an instance of one?"""
-    cls = target if isinstance(target, type) else type(target)
+    cls = class_of(target)
     for each in cls.__mro__:
         if name in own_of(each):
             return bool(each.__module__ == _SCRIPT)
-    return bool(cls.__module__ == _SCRIPT) and not isinstance(target, type)
+    return bool(cls.__module__ == _SCRIPT) and not is_class(target)
 
 
 def shown(target):
@@ -314,7 +326,7 @@ def shown(target):
     """What the candidate is told when it prints an object of the test: a partial function or a method would show what
     it was given, or whose it is."""
     kind = type(target)
-    is_plain = isinstance(target, type) or kind is _FUNCTION or kind is _BUILTIN or not callable(target)
+    is_plain = is_class(target) or kind is _FUNCTION or kind is _BUILTIN or not callable(target)
     return "" if is_plain or kind.__module__ == _SCRIPT else object.__repr__(target)
 
 
@@ -326,7 +338,7 @@ def may_set(target, name, value=...):
     """May the candidate set it? Data of an instance; not what the test's own class defines and relies on. A mock would
     let itself be given what answers in the place of its own mocks, or another list of its calls."""
     kind = type(target)
-    if name == "__dict__" or not may_get(target, name) or isinstance(target, type) or kind.__module__ == "builtins":
+    if name == "__dict__" or not may_get(target, name) or is_class(target) or kind.__module__ == "builtins":
         return False
     if is_a_mock(target):
         is_free = _is_mocked(target, name) and not is_a_mock(target.__dict__.get(name))

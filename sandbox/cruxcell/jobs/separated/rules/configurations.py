@@ -5,7 +5,7 @@ import sys
 from _thread import get_ident as _get_ident
 from sys import _getframe
 
-from cruxcell.jobs.separated.proxies.operations import is_public
+from cruxcell.jobs.separated.proxies.operations import is_class, is_public
 from cruxcell.jobs.separated.rules.texts import serves_the_candidate
 
 TYPE_CHECKING = False
@@ -52,7 +52,7 @@ def follow_documents(texts):
     except ImportError:  # which the script hears as well
         return
     for each in list(vars(sys.modules["yaml.constructor"]).values()):
-        for name in _FINDERS.intersection(vars(each) if isinstance(each, type) else ()):
+        for name in _FINDERS.intersection(vars(each) if is_class(each) else ()):
             setattr(each, name, _finding(vars(each)[name], texts))
 
 

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
 
 # They run texts that they put together from identifiers, which these variables of these functions hold. networkx makes
 # most of its functions when they are first called, hypothesis one for each run of a test, sympy those that multiply
-# terms of so many variables.
+# terms of so many variables, and werkzeug those that fill in the variables of a rule (`/<name>`), of which the rest are
+# constants.
 _BUILDERS = {
     "collections": ("namedtuple", lambda found: found["field_names"]),
     "dataclasses": ("_process_class", lambda found: [*found["fields"]]),
@@ -24,6 +25,7 @@ _BUILDERS = {
         lambda found: [found["name"] if type(found["self"].ngens) is int else ""],
     ),
     "unittest.mock": ("_set_signature", lambda found: [found["name"]]),
+    "werkzeug.routing.rules": ("_compile_builder", lambda found: [*found["pargs"], *found["kargs"]]),
 }  # type: dict[str, tuple[str, Callable[[Any], Any]]]
 
 

@@ -6,7 +6,7 @@ the test's pointers, also not to hand them to a function of the script's, and te
 there. So it is with the place in a UnicodeDecodeError, whose text shows the byte there, also before its object.
 """
 
-from cruxcell.jobs.separated.proxies.operations import mro_of
+from cruxcell.jobs.separated.proxies.operations import class_of, mro_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _START = vars(UnicodeDecodeError)["start"]
 def reaches_memory(value):
     # type: (Any) -> bool
     """Is it a pointer, a function of C, or a class of such?"""
-    return any(each.__module__ in _OF_ADDRESSES for each in mro_of(value if isinstance(value, type) else type(value)))
+    return any(each.__module__ in _OF_ADDRESSES for each in mro_of(class_of(value)))
 
 
 def may_be_told(operation, target, rest):

@@ -4,6 +4,8 @@ lending       what a script sets in its own process for the program
 borrowing     what the program has of that
 patched_places the places that the script may patch
 seeds         where the random numbers are that it sets
+context_variables requests and applications of flask that are under way
+library_settings those of django and matplotlib
 decimals      the context of decimal numbers, which it sets, too
 mocks         mocks of the script that it reads back from the program
 figures       figures of pyplot, of which both have the same

@@ -2,7 +2,8 @@
 
 import sys
 
-from cruxcell.jobs.separated.state import decimals
+from cruxcell.jobs.separated.state import decimals, library_settings
+from cruxcell.jobs.separated.state.context_variables import ProgramContexts
 from cruxcell.jobs.separated.state.lending import MISSING
 from cruxcell.jobs.separated.state.patched_places import imported, is_module, resolved
 from cruxcell.jobs.separated.state.seeds import STATES
@@ -20,17 +21,20 @@ class Borrower:
         # type: (dict[str, Any], int) -> None
         self._namespace, self._frames = namespace, frames
         self._own = {}  # type: dict[tuple[str, str, str], Any]
+        self.contexts = ProgramContexts()
 
     def variables(self, _target, *names):
-        # type: (object, str) -> list[Any]
-        """Those of the environment, as the program has set them."""
+        # type: (object, str) -> dict[str, str]
+        """Those of the environment that are set, as the program has set them."""
         environ = sys.modules["os"].environ
-        return [environ.get(name) for name in names]
+        return {name: environ[name] for name in names if name in environ}
 
     def take(self, what, where, name, is_first, value):
         # type: (str, str, str, bool, Any) -> None
         if what in _SETTINGS:
             _SETTINGS[what](where, value)
+        elif what == "contexts":
+            self.contexts.put(where, name, value)
         elif what == "depth":
             sys.setrecursionlimit(min(value + self._frames, MOST_FRAMES))
         elif what == "loaded":
@@ -92,4 +96,5 @@ _SETTINGS = {
     "environ": _set_environment,
     "decimal": decimals.put,
     "random": _set_random_numbers,
+    "settings": library_settings.put,
 }  # type: dict[str, Callable[[str, Any], None]]

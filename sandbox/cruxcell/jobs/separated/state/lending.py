@@ -1,10 +1,10 @@
 """What a script changes in its own process for the program to see, which has a process of its own.
 
 These are the arguments, the environment, the recursion limit, the context of decimal numbers, the random numbers after
-a `seed`, and what a script patches: attributes of modules and of what is in them (`Path.exists`, `os.environ.get`), and
-names of the program.
-Before each question the test's half looks whether one of them has changed, and lends it to the candidate's. Nothing
-goes the other way: what the program sets is not seen by the script.
+a `seed`, settings of libraries, and what a script patches: attributes of modules and of what is in them (`Path.exists`,
+`os.environ.get`), and names of the program.
+Before each question the test's half looks whether one of them has changed, and lends it to the candidate's. The
+other way go variables of the environment and settings of libraries that the script names, and what is under way there.
 """
 
 import builtins
@@ -12,9 +12,11 @@ import sys
 from opcode import opmap
 
 from cruxcell.analysis.bytecode import dissect, names_in, names_of
-from cruxcell.jobs.separated.proxies.operations import is_a_mock
+from cruxcell.jobs.separated.proxies.operations import class_of, is_a_mock
 from cruxcell.jobs.separated.rules.script import is_looked_up, keeps_for_itself, rebound_names, stored_names
 from cruxcell.jobs.separated.state import decimals
+from cruxcell.jobs.separated.state.context_variables import contexts_in
+from cruxcell.jobs.separated.state.library_settings import settings_in
 from cruxcell.jobs.separated.state.patched_places import (
     LENT_ANYWAY,
     MAIN,
@@ -63,6 +65,8 @@ class Lender:
         self._script, self._namespace = script, namespace
         self._patches = not _PATCHES.isdisjoint(names)
         self._watches = _settings(names, texts)  # type: list[Any]
+        self.libraries = [*settings_in([*names, *texts]), *contexts_in(names)]  # type: list[Any]
+        self._watches += self.libraries
         self.names, self._placed = set(), set()  # type: set[str], set[str]
         self._shadows = set()  # type: set[str]  # of builtins, which the script may put into the program's place
         self._places, self._modules = [], []  # type: list[tuple[Any, str]], list[Any]
@@ -121,11 +125,27 @@ class Lender:
             return _anything
         return callable if is_meant or self._patches or not keeps_for_itself(self._script, name) else is_a_mock
 
+    @property
+    def borrows(self):
+        # type: () -> bool
+        """Does the script see something that the program sets?"""
+        return bool(self.variables) or any(each.asks for each in self.libraries)
+
+    def take(self, ask):
+        # type: (Callable[..., Any]) -> None
+        """What the script sees of that, as the program has it by now. `ask`: the program."""
+        if self.variables:
+            self.take_variables(ask("variables", *self.variables))
+        for each in self.libraries:
+            if each.asks:
+                each.take(ask(*each.asks))
+
     def take_variables(self, values):
         # type: (Any) -> None
         """Of `variables`, what the program has by now."""
         environ = sys.modules["os"].environ  # type: Any
-        for name, value in zip(self.variables, values if type(values) is list else ()):
+        for name in self.variables if type(values) is dict else ():
+            value = values.get(name)
             if value is None:
                 environ.pop(name, None)
             elif type(value) is str and environ.get(name) != value:
@@ -256,7 +276,7 @@ class _Module:
         value = value.__func__ if type(value) is _METHOD_TYPE else value
         if type(value) is _FUNCTION_TYPE:
             return bool(value.__globals__ is self._namespace)
-        return is_a_mock(value) or (value if isinstance(value, type) else type(value)).__module__ == MAIN
+        return is_a_mock(value) or class_of(value).__module__ == MAIN
 
 
 def _anything(_value):

@@ -6,6 +6,7 @@ import sys
 from opcode import opmap
 
 from cruxcell.analysis.bytecode import names_of
+from cruxcell.jobs.separated.proxies.operations import is_class
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def members_in(words, names, modules):
 def _may_be_set(owner, name, is_named):
     # type: (Any, str, bool) -> bool
     """`is_named`: of an object, too, and not of a class alone."""
-    if isinstance(owner, type):
+    if is_class(owner):
         return bool(owner.__flags__ & _HEAP_TYPE) and hasattr(owner, name)
     return is_named and not is_module(owner) and hasattr(owner, "__dict__")
 

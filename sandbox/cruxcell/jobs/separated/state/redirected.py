@@ -53,7 +53,7 @@ class Redirected:
     def follow(self, method, answer):
         # type: (object, object) -> None
         """A block of a context manager of the program's has begun, or ended."""
-        if method == "__enter__" and not isinstance(answer, BaseException):
+        if method == "__enter__" and not issubclass(type(answer), BaseException):
             self._blocks.append(self.begin())
         elif method == "__exit__" and self._blocks:
             self.end(self._blocks.pop())
