@@ -36,3 +36,12 @@ def test_the_names_of_a_large_script_are_found_at_once():
     code = compile(f"def check(f):\n    data = {constants}\n    return late(f, data)\nglobal_one = 1", "<x>", "exec")
     assert bytecode.loaded_names(code) == {"late"}
     assert bytecode.names_of(code, STORES) == {"check", "global_one"}
+
+
+def test_the_names_that_a_program_lacks():
+    code = compile(
+        "b = 1\ntry: pass\nexcept OSError as e: e\ndef f(x):\n    return [a(y) for y in b if len(x)]", "<x>", "exec"
+    )
+    namespace: dict[str, object] = {}
+    exec(code, namespace)
+    assert bytecode.lacked_names(code, namespace) == {"a"}

@@ -225,10 +225,21 @@ def test_the_working_folder_follows_and_is_passed(halves: Halves, monkeypatch: p
 def test_what_is_the_scripts_stays_whatever_a_candidate_says(halves: Halves, told: object):
     (halves.test / "expected").write_text("42")
     (halves.test / "golden").mkdir()
+    (halves.test / "golden" / "a").write_text("42")
     (halves.test / "link").symlink_to("golden")
     before = content(halves.test)
     halves.passed.take(told)
     assert content(halves.test) == before
+
+
+def test_a_folder_of_the_script_s_takes_what_is_new_while_it_holds_nothing_else(halves: Halves):
+    (halves.test / "out").mkdir()
+    (halves.test / "link").symlink_to("out")
+    halves.passed.take(["out/a", b"7", ABOUT, "out/b", None, ABOUT, "out/b/c", b"8", ABOUT, "link/d", b"9", ABOUT])
+    assert content(halves.test / "out") == {"a": "7", "b": None, "b/c": "8"}
+    (halves.test / "out" / "own").write_text("42")
+    halves.passed.take(["out/a", b"77", ABOUT, "out/e", b"9", ABOUT, "out/own", b"9", ABOUT])
+    assert content(halves.test / "out") == {"a": "77", "b": None, "b/c": "8", "own": "42"}
 
 
 def test_what_the_script_makes_anew_is_its_own(halves: Halves):

@@ -41,7 +41,7 @@ class Half(ScriptLink):
 
     def ask(self, operation: str, *fields: Any) -> Any:
         if operation == "names":
-            return self.answers.get("names", [*self.program])
+            return self.answers.get("names", ([*self.program], []))
         self.looked += fields[1:]
         modules = self.answers.get("modules", {})
         view = {name: self.program[name] for name in fields[1:] if name in self.program and name not in modules}
@@ -80,7 +80,9 @@ class Text(str):
     __slots__ = ()
 
 
-@pytest.mark.parametrize("names", [8, None, ("f",), "f", [8], ["f", Text("g")], [["f"]]])
+@pytest.mark.parametrize(
+    "names", [8, None, ("f",), ["f"], (["f"], 8), ([8], []), (["f"], [Text("g")]), (["f"], ["g"], [])]
+)
 def test_names_are_texts(names: Any):
     half = Half(f=8)
     half.answers["names"] = names
@@ -100,7 +102,7 @@ def test_what_names_stand_for_is_said_in_two_dicts(look: Any):
 
 def test_a_script_gets_the_names_that_it_uses_and_none_that_a_module_has(f: Any):
     half = Half(f=f, g=8, unused=9)
-    half.answers["names"] = ["f", "g", "unused", "__name__", "__file__", "__annotations__"]
+    half.answers["names"] = ["f", "g", "unused", "__name__", "__file__", "__annotations__"], []
     found = half.gets("assert f(g), (__name__, __file__)\nx: int = 1")
     assert found == {"f": f, "g": 8, "candidate": f}
     assert (half.looked, half.namespace["__name__"]) == (["f", "g"], "__main__")

@@ -60,6 +60,23 @@ def test_which_names_of_the_program_a_script_binds_anew(source: str, meant: set[
 
 
 @pytest.mark.parametrize(
+    ("source", "imports"),
+    [
+        ("import a", {"a": ("a", False, [])}),
+        ("import a.b", {"a": ("a.b", False, [])}),
+        ("import a as b", {"b": ("a", False, [])}),
+        ("import a.b.c as d", {"d": ("a.b.c", False, ["b", "c"])}),
+        ("from a.b import c, d as e", {"c": ("a.b", True, ["c"]), "e": ("a.b", True, ["d"])}),
+        ("try:\n    import a\nexcept ImportError:\n    b = 1", {"a": ("a", False, [])}),
+        ("a = b = 1\nfrom c import *\nd = c", {}),
+        ("from . import a\ndef f():\n    import b", {}),
+    ],
+)
+def test_what_the_imports_of_a_script_bind(source: str, imports: dict[str, tuple[str, bool, list[str]]]):
+    assert script.imports_of(code(source)) == imports
+
+
+@pytest.mark.parametrize(
     ("source", "keeps"),
     [
         ("globals()['f'] = 1\nassert f == 1", True),

@@ -74,7 +74,7 @@ def context() -> Context:
 @pytest.fixture
 def server(context: Context, namespace: dict[Any, Any]) -> Iterator[_Server]:
     before = list(runs.connection)
-    yield _Server(context, namespace)  # type: ignore[arg-type]
+    yield _Server(context, compile("", "<program>", "exec"), namespace)  # type: ignore[arg-type]
     runs.connection[:] = before
 
 
@@ -149,7 +149,7 @@ def test_memory_is_short_where_the_interpreter_says_so(server: _Server):
 
 def test_the_names_are_those_that_the_program_binds(server: _Server, namespace: dict[Any, Any]):
     namespace.update({"f": len, 8: 9, Name("g"): 10, "__doc__": "text"})
-    assert server.names(None) == ["f", "__doc__"]
+    assert server.names(None) == (["f", "__doc__"], [])
 
 
 def test_what_names_stand_for_follows_the_program(server: _Server, namespace: dict[Any, Any]):

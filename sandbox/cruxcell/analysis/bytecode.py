@@ -4,6 +4,7 @@ Kept for the code that was asked about last, since several rules look at the sam
 together anew by every look at it.
 """
 
+import builtins
 import opcode
 import sys
 
@@ -17,6 +18,7 @@ LOADS = frozenset(
     [_OPMAP[name] for name in ("LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS") if name in _OPMAP]
 )
 IMPORTS = frozenset([_OPMAP["IMPORT_NAME"]])
+_GLOBAL_LOADS = frozenset([_OPMAP["LOAD_GLOBAL"]])
 _EXTENDED = opcode.EXTENDED_ARG
 _LOAD_GLOBAL, _GLOBAL_SHIFT = _OPMAP["LOAD_GLOBAL"], int(sys.version_info >= (3, 11))
 
@@ -61,6 +63,12 @@ def loaded_names(code):
     # type: (Any) -> set[str]
     """The names that are looked up as variables: not those of attributes or imports."""
     return names_of(code, LOADS)
+
+
+def lacked_names(program, namespace):
+    # type: (Any, dict[str, Any]) -> set[str]
+    """The names that its functions look up, and neither its namespace nor Python has."""
+    return names_of(program, _GLOBAL_LOADS).difference(namespace, vars(builtins))
 
 
 def names_of(code, operations):

@@ -110,6 +110,8 @@ def _make_calls(context, namespace, program, names, calls):
     try:
         context.run(program, namespace)
         function = namespace.get(name)
+        if bytecode.lacked_names(program, namespace):
+            del calls[:]  # the script may import what the program lacks
         while calls and type(function) is _Function and not any(each in namespace for each in others):
             view, arguments, keywords = calls.pop()  # what the program makes of them does not outlive it
             try:

@@ -5,6 +5,7 @@ import sys
 from _thread import get_ident as _get_ident
 from sys import getrecursionlimit, setrecursionlimit
 
+from cruxcell.analysis.bytecode import lacked_names
 from cruxcell.analysis.parsing import PROGRAM, Invalid, compile_text
 from cruxcell.jobs import stack_limit
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
@@ -29,6 +30,7 @@ from cruxcell.protocol import messages, records
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from types import CodeType  # noqa: F401 - in type comments
     from typing import Any  # noqa: F401 - in type comments
 
 _HARNESS_FRAMES = 7  # between this module's `run_serve` and a function of the program that the test calls
@@ -46,7 +48,7 @@ def run_serve(context, fields):
         context.refuse("the program: %s" % error)
         return
     namespace = module_namespace()
-    server = _Server(context, namespace)
+    server = _Server(context, program, namespace)
     stack_limit.install_for(text)
     keep(text)
     context.start(messages.DIRECT, 1)
@@ -70,9 +72,9 @@ def run_serve(context, fields):
 class _Server:
     """Does what is asked under the step limit. `view` holds the names the test uses, as they are after each answer."""
 
-    def __init__(self, context, namespace):
-        # type: (JobContext, dict[str, object]) -> None
-        self._context, self._namespace = context, namespace
+    def __init__(self, context, program, namespace):
+        # type: (JobContext, CodeType, dict[str, object]) -> None
+        self._context, self._program, self._namespace = context, program, namespace
         self._is_running, self._thread = False, _get_ident()
         self._given = set(namespace)
         self.steps = self.flags = 0
@@ -151,9 +153,10 @@ class _Server:
         return lambda *asked: self.run(function, list(asked), {})
 
     def names(self, _target):
-        # type: (object) -> list[str]
-        """The names the program binds."""
-        return [name for name in self._namespace if name not in self._given and type(name) is str]
+        # type: (object) -> tuple[list[str], list[str]]
+        """(the names the program binds, those that its functions read and nobody has bound)."""
+        bound = [name for name in self._namespace if name not in self._given and type(name) is str]
+        return bound, sorted(lacked_names(self._program, self._namespace))
 
     def look(self, _target, *names):
         # type: (object, str) -> tuple[dict[str, object], dict[str, str]]

@@ -121,7 +121,7 @@ class ScriptLink(Link):
         named = names_in(script)
         files, listener = PassedFiles(named, names_of(script, IMPORTS)), Listener(named)
         self.has_cancelled = "CancelledError" in named
-        bound = self._names.bound()
+        bound, lacking = self._names.told()
         self._is_of_its_own, self._mocks = uses_its_own(script), Mocks(named)
         texts = constant_texts(script)
         self.named = frozenset([each for each in (*dissect(script).all_names, *texts) if each[:2] == "__"])
@@ -131,7 +131,7 @@ class ScriptLink(Link):
         follow_named(self.texts, source)
         root = root_of(entry_point)
         self._names.provide(script, source, root, bound, lender.names | names)
-        lender.begin(self._names.view, root, self.objects.shown.__contains__)
+        lender.begin(self._names.view, root, self.objects.shown.__contains__, lacking)
         # Not before: names of the program are not heard.
         self.alongside.begin(lender, files, listener, SharedFigures(self, named), Redirected(self.tell, named))
         if root in self._namespace:

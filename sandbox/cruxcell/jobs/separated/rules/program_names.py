@@ -38,13 +38,15 @@ class ProgramNames:
         self._own = set()  # type: set[str] | None  # the names that the script binds; None: it may bind any
         self.shows_texts = False
 
-    def bound(self):
-        # type: () -> list[str]
-        """Those that the program binds."""
-        bound = self._link.ask("names", None)
-        if type(bound) is not list or any(type(name) is not str for name in bound):
+    def told(self):
+        # type: () -> tuple[list[str], list[str]]
+        """(those that the program binds, those that it reads and does not have)."""
+        told = self._link.ask("names", None)
+        if type(told) is not tuple or [type(each) for each in told] != [list, list]:
             self._link.gone(_NO_NAMES)
-        return bound  # type: ignore[no-any-return]
+        if any(type(name) is not str for each in told for name in each):
+            self._link.gone(_NO_NAMES)
+        return told  # type: ignore[no-any-return]
 
     def provide(self, script, source, root, bound, lent):
         # type: (CodeType, str, str, list[str], set[str]) -> None

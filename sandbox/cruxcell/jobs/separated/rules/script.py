@@ -18,6 +18,7 @@ _BIND_UNSEEN = frozenset(["exec", "globals", "locals", "vars", "modules", "__mai
 _JUMPS = frozenset([*opcode.hasjrel, *opcode.hasjabs])
 _TAKES = ("LOAD_ATTR", "LOAD_METHOD")
 _LOOKS_UP = _BIND_UNSEEN | {"eval"}
+_WITHIN_IMPORTS = frozenset(["SWAP", "ROT_TWO", "POP_TOP", "EXTENDED_ARG", "CACHE", "NOP"])
 _STORES = _GLOBAL_STORES | {_OPMAP["STORE_NAME"]}
 
 
@@ -36,6 +37,30 @@ def stored_names(code):
     # type: (Any) -> set[str]
     """The names that statements of the script bind in its namespace."""
     return own_names(code, _STORES).union(*[names_of(each, _GLOBAL_STORES) for each in nested_codes(code)])
+
+
+def imports_of(code):
+    # type: (Any) -> dict[str, tuple[str, bool, list[str]]]
+    """What import statements of the script's outermost code bind: name -> (module, is it `from`?, attributes on the
+    way)."""
+    import dis
+
+    found = {}  # type: dict[str, tuple[str, bool, list[str]]]
+    module, is_from, taken, constant = "", False, [], None  # type: str, bool, list[str], Any
+    is_given = False  # does an import statement's value lie on the stack?
+    for each in dis.get_instructions(code):
+        if each.opname == "IMPORT_NAME":
+            module, is_from, taken, is_given = each.argval, constant is not None, [], True
+        elif each.opname == "IMPORT_FROM":
+            taken, is_given = [*taken, each.argval], True
+        elif each.opcode in _STORES:
+            if is_given and module:
+                found[each.argval] = module, is_from, taken
+            taken, is_given = [], False
+        else:
+            constant = each.argval
+            is_given = is_given and each.opname in _WITHIN_IMPORTS
+    return found
 
 
 def rebound_names(code, names):

@@ -5,7 +5,7 @@ import sys
 from cruxcell.jobs.separated.state import decimals, library_settings
 from cruxcell.jobs.separated.state.context_variables import ProgramContexts
 from cruxcell.jobs.separated.state.lending import MISSING
-from cruxcell.jobs.separated.state.patched_places import imported, is_module, resolved
+from cruxcell.jobs.separated.state.patched_places import given_by, imported, is_module, resolved
 from cruxcell.jobs.separated.state.seeds import STATES
 from cruxcell.values.containers import MOST_FRAMES
 
@@ -39,6 +39,10 @@ class Borrower:
             sys.setrecursionlimit(min(value + self._frames, MOST_FRAMES))
         elif what == "loaded":
             self._set(sys.modules, (what, where, name), where, is_first, value)
+        elif what == "import":
+            found = given_by(name, *value)
+            if found is not None:
+                self._namespace.setdefault(where, found)
         elif what == "module":
             module = imported(where)
             if is_module(module):

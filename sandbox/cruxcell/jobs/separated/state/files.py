@@ -3,7 +3,8 @@
 What the script passes to the program by a path (a file, or a folder with all that is in it), or makes the working
 folder, the program has, too, as it is when the program is asked for something. So it is with what whole paths name that
 stand in a text or file which is passed (a list of files, a configuration). What the program makes the script has,
-too, and how it changes or removes that, and what it was passed. Other files of the script the program neither sees nor
+too (in a folder of the script's, which it has not been passed, if nothing else is there), and how it changes or removes
+that, and what it was passed. Other files of the script the program neither sees nor
 changes: one may hold what is expected. Files and folders cross, no links, and nothing hidden at the top (`.cache`).
 """
 
@@ -191,7 +192,17 @@ class PassedFiles:
             return not self._folder.has_changed(path)
         above = path.rpartition("/")[0]
         is_new = content is not IS_GONE and not os.path.lexists(self._folder.place + "/" + path)
-        return is_new and (not above or self._is_passed(above) or self._folder.has(above))
+        return is_new and (not above or self._is_passed(above) or self._folder.has(above) or self._is_free(above))
+
+    def _is_free(self, path):
+        # type: (str) -> bool
+        """Is it a folder of the script's in which nothing is but what the program has made?"""
+        if self._folder.looks(path) is not IS_FOLDER:
+            return False
+        try:
+            return all(self._folder.has(path + "/" + each) for each in os.listdir(self._folder.place + "/" + path))
+        except OSError:  # the script may not look into it either
+            return False
 
     def is_made_there(self, path):
         # type: (str) -> bool

@@ -2,7 +2,7 @@
 
 These are the arguments, the environment, the recursion limit, the context of decimal numbers, the random numbers after
 a `seed`, settings of libraries, and what a script patches: attributes of modules and of what is in them (`Path.exists`,
-`os.environ.get`), and names of the program.
+`os.environ.get`), and names of the program; and names that the script imports and the program lacks.
 Before each question the test's half looks whether one of them has changed, and lends it to the candidate's. The
 other way go variables of the environment and settings of libraries that the script names, and what is under way there.
 """
@@ -13,7 +13,7 @@ from opcode import opmap
 
 from cruxcell.analysis.bytecode import dissect, names_in, names_of
 from cruxcell.jobs.separated.proxies.operations import class_of, is_a_mock
-from cruxcell.jobs.separated.rules.script import is_looked_up, keeps_for_itself, rebound_names, stored_names
+from cruxcell.jobs.separated.rules.script import imports_of, is_looked_up, keeps_for_itself, rebound_names, stored_names
 from cruxcell.jobs.separated.state import decimals
 from cruxcell.jobs.separated.state.context_variables import contexts_in
 from cruxcell.jobs.separated.state.library_settings import settings_in
@@ -22,6 +22,7 @@ from cruxcell.jobs.separated.state.patched_places import (
     MAIN,
     MOST,
     bare_names,
+    given_by,
     imported,
     is_dotted,
     is_module,
@@ -91,10 +92,10 @@ class Lender:
             found = [each for each in dict.fromkeys(texts) if is_dotted(each) and each != MAIN]
             self._watches += [_Watch(("loaded", each, ""), _made_module(each), True) for each in found[:MOST]]
 
-    def begin(self, bound=(), root="", shows=None):
-        # type: (Any, str, Callable[[object], bool] | None) -> None
-        """The names of the program are there: `bound` are those that it binds, `root` is what is tested. `shows`: has
-        the program got this object of the script's?"""
+    def begin(self, bound=(), root="", shows=None, lacking=()):
+        # type: (Any, str, Callable[[object], bool] | None, Any) -> None
+        """The names of the program are there: `bound` are those that it binds, `lacking` those that it reads and does
+        not have, `root` is what is tested. `shows`: has the program got this object of the script's?"""
         stored = stored_names(self._script)
         # What a statement binds is the script's own, whatever is in texts: `expected` is not for the program.
         watched = {name for name in self.names - stored if name in bound or name in self._namespace}
@@ -111,6 +112,9 @@ class Lender:
         if shadows:
             _, unread = rebound_names(self._script, shadows)
             self._watches += [_Stub(self._namespace, name, False, True) for name in sorted(unread)]
+        lacked = stored.intersection(lacking)
+        imports = imports_of(self._script) if lacked else {}
+        self._watches += [_Import(self._namespace, name, *imports[name]) for name in sorted(lacked) if name in imports]
         for module, name in dict.fromkeys(self._places):
             self._watches.append(_Watch(("module", module.__name__, name), _reader(module.__dict__, name), True))
         for (path, name), owner in self._members.items():
@@ -231,6 +235,26 @@ class _Stub:
             return []
         self._last = now
         return [_change(("name", self._name, ""), now is self._first, now)]
+
+
+class _Import:
+    """A name that the program lacks and an import statement of the script binds: the program has what such a statement
+    gives in its own process, and nothing of the script's."""
+
+    def __init__(self, namespace, name, path, is_from, taken):
+        # type: (dict[str, Any], str, str, bool, list[str]) -> None
+        self._namespace, self._name, self._given = namespace, name, (path, is_from, taken)
+        self._is_told = False
+
+    def changes(self):
+        # type: () -> list[tuple[str, str, str, bool, Any]]
+        if self._name not in self._namespace or self._is_told:
+            return []
+        self._is_told = True
+        if given_by(*self._given) is not self._namespace[self._name]:  # another statement has bound it, too
+            return []
+        path, *how = self._given
+        return [("import", self._name, path, False, how)]
 
 
 class _Module:

@@ -97,6 +97,19 @@ def resolved(path):
     return found
 
 
+def given_by(path, is_from, taken):
+    # type: (str, bool, list[str]) -> Any
+    """What an import statement gives; None if it raises an error."""
+    try:
+        __import__(path, None, None, taken[:1] if is_from else ())  # gives the harness a module of its own
+        found = sys.modules[path if is_from else path.partition(".")[0]]  # type: Any
+        for name in taken:
+            found = getattr(found, name)
+    except Exception:
+        return None
+    return found
+
+
 def imported(path):
     # type: (str) -> Any
     if path.startswith("_"):  # the script itself, too
