@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import builtins
-import contextlib
 import copy
 import dataclasses
 import functools
@@ -35,7 +34,6 @@ from cruxcell.jobs.separated.rules.by_libraries import (
     is_to_be_served,
     may_be_set,
     names_a_special,
-    puts_exits,
     reaches,
 )
 from cruxcell.values import transfer
@@ -132,18 +130,6 @@ def test_a_message_that_names_such_a_class_is_known_for_that():
     assert test.named == [operator.attrgetter]
     test.shown.release([2])
     assert not test.shown.has_come_along(operator.attrgetter)
-
-
-@pytest.mark.parametrize(
-    ("target", "name", "does"),
-    [
-        (contextlib.ExitStack(), "push", True), (contextlib.AsyncExitStack(), "push_async_exit", True),
-        (of_script("Stack", contextlib.ExitStack)(), "push", True), (contextlib.ExitStack(), "callback", False),
-        (contextlib.ExitStack(), "enter_context", False), (Own(), "push", False),
-    ],
-)  # fmt: skip
-def test_the_candidate_puts_no_function_among_exits_of_the_script_s(target: object, name: str, does: bool):
-    assert puts_exits(target, name) is does
 
 
 @pytest.mark.parametrize(
