@@ -110,6 +110,36 @@ def test_a_script_hears_of_them(cls: Any, of: Any, is_one: bool):
     assert libraries.is_instance(cls(), of) is is_one
 
 
+LIST = "~collections:UserList"
+
+
+@pytest.mark.parametrize(
+    ("offers", "names"),
+    [
+        (["__eq__", "__lt__"], []),
+        (["__eq__", COUNTER], [libraries._TOLD]),
+        (["<enum:IntFlag"], [libraries._TOLD, "__contains__"]),
+        (["<enum:IntEnum"], [libraries._TOLD]),
+        (["=collections:UserList"], [libraries._TOLD]),
+        ([LIST], [libraries._MAKES, "__eq__", "__ne__"]),
+        ([LIST, "__hash__"], [libraries._MAKES, "__eq__", "__ne__", "__hash__"]),
+        ([LIST, "__lt__"], [libraries._MAKES, "__eq__", "__ne__"]),
+        ([LIST, "__lt__", "^"], [libraries._MAKES, "__eq__", "__ne__", "__lt__"]),
+    ],
+)
+def test_what_a_class_has_of_what_was_told(offers: list[str], names: list[str]):
+    found = libraries.told(offers, True)
+    assert list(found) == names
+    assert found.get(libraries._TOLD, set()) == {each for each in offers if each[0] in "=<"}
+
+
+def test_flags_are_in_flags_as_numbers_are():
+    flags = type("Flags", (int,), libraries.told(["<enum:IntFlag"], True))(6)
+    assert [4 in flags, 6 in flags, 1 in flags, 5 in flags] == [True, True, False, False]
+    with pytest.raises(TypeError, match="'str' and 'Flags'"):
+        "a" in flags
+
+
 @pytest.mark.skipif(sys.version_info < (3, 10), reason="unions of classes came with Python 3.10")
 def test_of_a_union_too():
     assert libraries.is_instance(BAG(), Union[str, dict])
@@ -224,6 +254,13 @@ def test_a_moment_in_a_zone_of_the_program_s_is_that_moment():
         assert own == value
 
 
+@pytest.mark.parametrize("zone", [None, UTC])
+def test_what_a_zone_of_this_side_is_nobody_is_asked(zone: Any):
+    moment = datetime.datetime(2020, 1, 2, 3, 4, 5, 6, zone)
+    own = stand(["~datetime:datetime"], **{name: getattr(moment, name) for name in libraries._CLOCK}, tzinfo=zone)()
+    assert own == moment
+
+
 def test_it_is_found_where_its_value_is(monkeypatch: pytest.MonkeyPatch):
     day = datetime.date(2020, 1, 2)
     own = stand(["~datetime:date", "__hash__"], year=2020, month=1, day=2)()
@@ -246,8 +283,18 @@ def test_what_never_changes_is_what_it_was_when_it_was_fixed():
     assert items == [2]
 
 
+def test_what_may_change_is_what_it_is_now_and_is_not_asked_before():
+    own = stand([LIST], data=[1])()
+    assert own == [1]
+    type(own).data = [2]
+    assert own == [2]
+    type(own).data = property(lambda self: pytest.fail("it was asked"))
+    libraries.fix_values([own])
+    assert vars(own) == {}
+
+
 def test_an_object_is_itself_whatever_it_gives():
-    own = stand(["~collections:UserList"], data=[float("nan")])()
+    own = stand([LIST], data=float("nan"))()
     assert own == own
 
 

@@ -191,10 +191,13 @@ TESTS = {
     "cruxcell/jobs/separated/proxies/runs.py": [*_PROXIES, *_PAIRS],
     "cruxcell/jobs/separated/proxies/signatures.py": [_LOOKING, *_PAIRS],
     "cruxcell/jobs/separated/rules/script.py": ["cell/test_separated_scripts.py", *_PAIRS],
-    "cruxcell/jobs/separated/rules/own_code.py": ["cell/test_separated_texts.py", *_PAIRS],
+    "cruxcell/jobs/separated/rules/own_code.py": [
+        "cell/test_separated_own_code.py", "cell/test_separated_texts.py", *_PAIRS,
+    ],
     "cruxcell/jobs/separated/rules/texts.py": ["cell/test_separated_texts.py", *_PAIRS],
     "cruxcell/jobs/separated/test.py": [_SCRIPT_RUNS, _ANSWERS, *_PAIRS],
     "cruxcell/jobs/separated/exchange/permissions.py": [
+        "cell/test_separated_asked_of_the_test.py",
         _ASKS, "cell/test_separated_by_libraries.py", _SCRIPT_RUNS, "cell/test_separated_names.py", *_PAIRS,
     ],
     "cruxcell/jobs/separated/script_link.py": [
@@ -217,7 +220,7 @@ TESTS = {
     "cruxcell/values/arrays.py": ["cell/test_arrays.py", *_PLAIN[:2], *_PAIRS],
     "cruxcell/values/calendars.py": ["cell/test_calendars.py"],
     "cruxcell/values/generics.py": ["cell/test_generics.py"],
-    "cruxcell/values/cells.py": ["cell/test_tables.py", *_PAIRS],
+    "cruxcell/values/cells.py": ["cell/test_cells.py", "cell/test_tables.py", *_PAIRS],
     "cruxcell/values/owned.py": ["cell/test_views.py", *_PAIRS],
     "cruxcell/values/views.py": ["cell/test_views.py", *_PAIRS],
     "cruxcell/values/canonical.py": ["cell/test_values.py", "fuzz/test_fuzz_values.py"],
