@@ -207,7 +207,9 @@ TESTS = {
     "cruxcell/jobs/separated/exchange/steady.py": [_ANSWERS, _ASKS, *_PAIRS],
     "cruxcell/jobs/separated/exchange/line.py": ["cell/test_partners.py", *_PAIRS],
     "cruxcell/jobs/separated/exchange/one_thread.py": ["cell/test_link.py", *_PAIRS],
-    "cruxcell/jobs/separated/exchange/partners.py": ["cell/test_partners.py", *_PAIRS],
+    "cruxcell/jobs/separated/exchange/partners.py": [
+        "cell/test_partners_alone.py", "cell/test_partners.py", *_PAIRS,
+    ],
     "cruxcell/jobs/kept.py": ["cell/test_suite_results.py", "daemon/test_suites.py"],
     "cruxcell/jobs/pytest_suite.py": ["cell/test_suite_results.py", "daemon/test_suites.py"],
     "cruxcell/jobs/suite_base.py": ["cell/test_leaving.py", "cell/test_suite_results.py", "daemon/test_suites.py"],
