@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import contextlib
 import datetime
+import inspect
 import logging.config
 import os
 import sys
@@ -221,6 +222,7 @@ def signature(names: list[str], args: str | None = None, kwargs: str | None = No
     return SimpleNamespace(names=dict(enumerate(names)), args=args, kwargs=kwargs)
 
 
+REFLECTION = "hypothesis.internal.reflection"
 RUNS: list[tuple[list[Frame], str]] = [
     ([SCRIPTS], "left at 2"),
     ([LIBRARY], "left at 0"),  # in another thread
@@ -251,6 +253,10 @@ RUNS: list[tuple[list[Frame], str]] = [
     ([SCRIPTS, frame("sympy.polys.monomials", "_build", self=SimpleNamespace(ngens=2), name="mul")], "ran"),
     ([SCRIPTS, frame("sympy.polys.monomials", "_build", self=SimpleNamespace(ngens="2"), name="mul")], "left at 2"),
     ([SCRIPTS, frame("sympy.polys.monomials", "_build", self=SimpleNamespace(ngens=2), name="f()")], "left at 2"),
+    ([SCRIPTS, frame(REFLECTION, "accept", name="a", signature=inspect.signature(lambda b, *c: 0))], "ran"),
+    ([SCRIPTS, frame(REFLECTION, "accept", name="a()", signature=inspect.signature(lambda b: 0))], "left at 2"),
+    ([SCRIPTS, frame(REFLECTION, "accept", name="a", signature=SimpleNamespace(parameters={"b": 1}))], "left at 2"),
+    ([SCRIPTS, frame(REFLECTION, "accept", name="a")], "left at 2"),
     ([SCRIPTS, frame("sympy.polys.monomials", "mul", self=SimpleNamespace(ngens=2), name="mul")], "left at 2"),
     ([SCRIPTS, frame("dataclasses")], "left at 2"),
     ([frame("dataclasses")], "left at 0"),
@@ -289,6 +295,19 @@ def test_what_came_of_identifiers_may_take_the_place_of_another():
     assert heard.ask(builder, "exec", made) == "ran"
     assert heard.ask(*set_code, function) == "ran"
     assert heard.ask(*set_code, CODE) == "left at 2"
+
+
+def test_what_a_function_has_as_code_may_be_said_to_be_of_another_file():
+    heard, code, library = Heard(), test_each_event_has_its_code.__code__, os.__file__
+
+    def given(function: object, new: object) -> str:
+        return heard.ask([SCRIPTS, LIBRARY], "object.__setattr__", function, "__code__", new)
+
+    for file, comes in [(CHECK, "ran"), (library, "ran"), ("<string>", "left at 2"), ("/made.py", "left at 2")]:
+        assert given(test_each_event_has_its_code, code.replace(co_filename=file, co_firstlineno=7)) == comes
+    for other in (CODE, code.replace(co_filename=CHECK, co_name="other"), None):
+        assert given(test_each_event_has_its_code, other) == "left at 2"
+    assert given(SimpleNamespace(__code__=code), code.replace(co_filename=CHECK)) == "left at 2"
 
 
 PICKLES, LOADS_OWN = frame(pickles.__name__, "loads"), frame(pickles.__name__, pickles.load_own.__name__)

@@ -78,9 +78,7 @@ RUNNER = "unittest.TextTestRunner(stream=open('/dev/null', 'w')).run(unittest.de
 OWN = RUNNER % ("loadTestsFromTestCase", "T")
 SET_UP = "    @classmethod\n    def setUpClass(cls):\n        1 / 0\n"
 BAD_SET_UP = ["e", "setUpClass (__main__.T)"]
-INNER = (
-    "import unittest\nclass I(unittest.TestCase):\n    def test(self):\n        self.fail()\nI.__module__ = 'inner'\n"
-)
+INNER = "import unittest\nclass I(unittest.TestCase):\n    def test(self):\n        self.fail()\nI = [I]\n"
 SUB = "    def test(self):\n        for n in (1, 2):\n            with self.subTest(n=n):\n                %s\n"
 SUBS = "import unittest\nclass T(unittest.TestCase):\n" + SUB
 
@@ -184,7 +182,10 @@ UNITTEST: dict[str, Any] = {
     ),
     # Which classes there are, each once.
     "what is no case": (ADD, case(SUM, "x = 1\nclass Other:\n    def test(self): pass\n"), [PASSES]),
-    "another module's case": (ADD, "from doctest import DocTestCase\n" + case(SUM), [PASSES]),
+    "a case of unittest's": (ADD, "from unittest import FunctionTestCase, TestCase\n" + case(SUM), [PASSES]),
+    "another module's case": (
+        ADD, case(SUM, "T.__module__, T.__qualname__ = 'machines', 'M.T'\n"), [["p", "machines.M.T.test", ""]],
+    ),
     "two names": (ADD, case(SUM, "Other = T\n"), [PASSES]),
     "load_tests that is none": (ADD, case(SUM, "load_tests = 5\n"), [PASSES]),
     "load_tests, and main": (
@@ -212,7 +213,7 @@ UNITTEST: dict[str, Any] = {
     "a runner that is broken off": (
         KEY, case(SUM, "try:\n    " + OWN + "except KeyboardInterrupt: pass\n"), [["e", "T.test", ""]],
     ),
-    "a case within a runner": (ADD, INNER + case("assert I('test').run().failures", OWN), [PASSES]),
+    "a case within a runner": (ADD, INNER + case("assert I[0]('test').run().failures", OWN), [PASSES]),
     "a case with a result": (LESS, case(SUM, "T('test').run(unittest.TestResult())\n"), [["f", "T.test", ""]]),
     "a case without one": (LESS, case(SUM, "T('test')()\n"), [["f", "T.test", ""]]),
     "a suite with a result": (
@@ -227,8 +228,8 @@ UNITTEST: dict[str, Any] = {
     ),
     "a suite within a case": (
         ADD,
-        INNER.replace("I.__mod", SET_UP + "I.__mod")
-        + case("assert unittest.TestSuite([I('test')]).run(unittest.TestResult()).errors", "T('test')()\n"),
+        INNER.replace("I = ", SET_UP + "I = ")
+        + case("assert unittest.TestSuite([I[0]('test')]).run(unittest.TestResult()).errors", "T('test')()\n"),
         [PASSES],
     ),
     # What became of each.

@@ -194,6 +194,7 @@ TESTS = {
     "cruxcell/jobs/separated/rules/own_code.py": [
         "cell/test_separated_own_code.py", "cell/test_separated_texts.py", *_PAIRS,
     ],
+    "cruxcell/jobs/separated/rules/made_code.py": ["cell/test_separated_texts.py", *_PAIRS],
     "cruxcell/jobs/separated/rules/texts.py": ["cell/test_separated_texts.py", *_PAIRS],
     "cruxcell/jobs/separated/test.py": [_SCRIPT_RUNS, _ANSWERS, *_PAIRS],
     "cruxcell/jobs/separated/exchange/permissions.py": [

@@ -49,7 +49,7 @@ class UnittestSuite(Suite):
         return [
             each
             for at, each in enumerate(found)
-            if each.__module__ == MAIN and all(each is not one for one in found[:at])
+            if each.__module__.partition(".")[0] != "unittest" and all(each is not one for one in found[:at])
         ]
 
     def _watch(self, unittest):

@@ -5,6 +5,7 @@ own_code      what code is the script's own
 program_names which names of the program it has, and what stands behind them
 submodules    those that it takes of a package, which the program has imported
 texts         what it runs as code beside itself
+made_code     code that libraries make of identifiers
 pickles       pickles of one half that the other loads
 docstrings    doctests that it runs over the program
 configurations what configurations for logging, documents of YAML and expressions of pandas name

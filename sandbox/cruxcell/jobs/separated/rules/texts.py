@@ -23,6 +23,7 @@ from cruxcell.analysis.hermetic import SAFE_BUILTINS
 from cruxcell.analysis.parsing import CHECK
 from cruxcell.jobs.separated.proxies.operations import is_public
 from cruxcell.jobs.separated.proxies.remote import is_remote
+from cruxcell.jobs.separated.rules.made_code import is_as_before, is_of_identifiers
 from cruxcell.jobs.separated.rules.own_code import OwnCode
 from cruxcell.protocol import messages
 
@@ -37,21 +38,6 @@ _OF_FILES = ("open", "os.rename")
 # The function of the harness's that does what the candidate asks of an object of the test.
 _SERVES = ("cruxcell.jobs.separated.exchange.permissions", "run")
 _CODE_AT = {"exec": 0, "function.__new__": 0, "object.__setattr__": 2}
-# They run texts that they put together from identifiers, which these variables of these functions hold. networkx makes
-# most of its functions when they are first called, sympy those that multiply terms of so many variables.
-_BUILDERS = {
-    "collections": ("namedtuple", lambda found: found["field_names"]),
-    "dataclasses": ("_process_class", lambda found: [*found["fields"]]),
-    "networkx.utils.decorators": (
-        "compile",
-        lambda found: [*found["sig"].names.values(), found["sig"].args or "_", found["sig"].kwargs or "_"],
-    ),
-    "sympy.polys.monomials": (
-        "_build",
-        lambda found: [found["name"] if type(found["self"].ngens) is int else ""],
-    ),
-    "unittest.mock": ("_set_signature", lambda found: [found["name"]]),
-}  # type: dict[str, tuple[str, Callable[[Any], Any]]]
 # What a pickle may be made of besides plain data, by module. Those whose objects have attributes of their own are not
 # here (Fraction, OrderedDict): a pickle sets these as it likes, `items` or the class's `__eq__` too. Nor is deque, as a
 # pickle may give the class itself, which answers every `[key]`.
@@ -163,7 +149,7 @@ class Texts:
             if serves_the_candidate(caller):
                 self._refuse_files(event, arguments)
             return
-        if not self._may_be_foreign() or (event == "object.__setattr__" and arguments[1] != "__code__"):
+        if not self._may_be_foreign() or (event == "object.__setattr__" and is_as_before(self._folders, *arguments)):
             return
         if event == "pickle.find_class" and (loads_own or arguments == OF_THE_OTHER_HALF or is_of_data(*arguments)):
             return
@@ -176,7 +162,7 @@ class Texts:
     def _is_built(self, code, caller):
         # type: (Any, FrameType) -> bool
         """Does a module run it that makes code of identifiers, or is it a function that came of that?"""
-        if code not in self._built and not _is_of_identifiers(caller):
+        if code not in self._built and not is_of_identifiers(caller):
             return False
         self._built.update(() if code is None else nested_codes(code))
         return True
@@ -325,20 +311,6 @@ def _is_of_a_module(caller, folders):
             # Not what the code says that its file is: who made a file of code made that, too.
             origin = getattr(getattr(module, "__spec__", None), "origin", None)
             return type(origin) is str and (origin == "frozen" or origin.startswith(folders))
-        frame = frame.f_back
-    return False
-
-
-def _is_of_identifiers(frame):
-    # type: (Any) -> bool
-    """Are the names identifiers that a module makes a text of? One of a text's class may be shown as any text."""
-    name = _name_of(frame)
-    if name not in _BUILDERS:
-        return False
-    function, names_in = _BUILDERS[name]
-    while frame is not None and _name_of(frame) == name:
-        if frame.f_code.co_name == function:
-            return all(type(each) is str and each.isidentifier() for each in names_in(frame.f_locals))
         frame = frame.f_back
     return False
 
