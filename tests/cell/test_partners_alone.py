@@ -149,6 +149,13 @@ def test_nobody_waits_where_all_is_over_meanwhile(end: Any):
         end._wait([], (threading.Lock(), 2, 0), lambda: False)
 
 
+def test_a_finalizer_in_the_reader_takes_what_has_come_whole_and_waits_for_no_more(end: Any):
+    taken = [True, True, False]
+    end._take = lambda: taken.pop(0)
+    end._read_within()  # the link has nothing to read from
+    assert taken == []
+
+
 # ---- places ----------------------------------------------------------------------------------------------------------
 
 
@@ -158,7 +165,12 @@ def test_what_waits_for_its_place_gets_it_once_and_who_waited_for_that_goes_on(e
     end._place(0)
     assert (link.done, end._idle) == ([], [waiting])
     link.objects.placing.waiting = [1]
-    link.place = lambda: (link.done.append(end._is_placing), end._place(0))
+
+    def place() -> None:
+        link.done.append(end._is_placing)
+        end._place(0)
+
+    link.place = place
     end._place(0)
     assert (link.done, end._idle, end._is_placing, waiting[0].locked()) == ([ME], [], 0, False)
 
