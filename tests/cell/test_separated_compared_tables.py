@@ -54,7 +54,7 @@ def test_all_else_it_is_asked(half: Half):
 
 def test_what_a_call_gives_is_no_such_method(half: Half):
     half.answers.update(get=method(), call=[method(4), (VALUE, True)])
-    callable_thing()(["equals"])(Table())
+    callable_thing()(equals=1)(Table())
     assert [operation for operation, *_ in half.asked] == ["call", "call"]
 
 
