@@ -45,6 +45,7 @@ OWN, SHOWN, GENERATOR = Own(), Own(), Generator()
         ("fields", KEY, [], True),
         ("get", KEY, ["__name__"], True),
         ("get", KEY, ["__init__"], False),
+        ("get", KEY, ["__init__", "__name__"], False),
         ("call", KEY, [["x"]], False),
         ("special", KEY, ["__name__"], False),
         ("get", OWN.method, ["__self__"], False),

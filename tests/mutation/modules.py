@@ -118,7 +118,7 @@ TESTS = {
     "cruxcell/analysis/plain_looks.py": ["cell/test_rows_split.py", "daemon/test_replay.py"],
     "cruxcell/analysis/rows.py": ["cell/test_rows_split.py", "daemon/test_replay.py"],
     "cruxcell/analysis/series.py": ["cell/test_series_split.py", "daemon/test_series.py"],
-    "cruxcell/analysis/formats.py": [_RULE],
+    "cruxcell/analysis/formats.py": ["cell/test_formats.py", _RULE],
     "cruxcell/analysis/hermetic.py": [
         _RULE, "cell/test_unknown.py", "cell/test_hermetic_streams.py", "cell/test_rules_of_code.py",
         "cell/test_hermetic.py",
