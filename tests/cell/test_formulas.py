@@ -83,6 +83,12 @@ def test_a_class_of_its_name_is_none_of_sympy_s():
     assert formulas.parts_of(type("Pi", (), {})()) is None
 
 
+def test_what_its_class_would_make_another_of_is_an_object():
+    value = sympy.Basic.__new__(sympy.Interval, S.Zero, S.One)
+    assert type(formulas.made(["int", 0, "int", 1, "of", "Interval", 2])) is type(value)
+    assert formulas.parts_of(value) is None
+
+
 def test_as_many_parts_and_as_deep_as_may_be_cross():
     assert Ends().send(deep(100)) == deep(100)
     assert Ends().send(sympy.FiniteSet(*range(1999))) == sympy.FiniteSet(*range(1999))
@@ -100,6 +106,7 @@ GOOD: list[Any] = ["symbol", "x", 0, "int", 2, "of", "Pow", 2]
         ["point", 1, 0, 0, 53], ["point", 0, 0, 1, 53], ["constant", "sympify"], ["constant", "__class__"],
         ["symbol", 5, 0], ["symbol", "x", 1, "positive", 1], ["symbol", "x", 1, "cls", True], ["symbol", "x", 1],
         [*GOOD[:-1], 3], [*GOOD[:-1], -1], [*GOOD[:-2], "sympify", 1],
+        ["int", 2, "of", "Integer", 1], ["of", "Symbol", 0], [type("Text", (str,), {})("int"), 1],
         [*GOOD[:-2], "Symbol", 1], [*GOOD[:-2], "Function", 1], [*GOOD[:-2], "Integer", 1], ["of", "Dummy", 0],
         ["undefined", "__import__", 1], ["undefined", 5, 0], ["int", 1, *["of", "sin", 1] * 101],
         ["int", 1, *["int", 1] * 2001, "of", "FiniteSet", 2002], ["of", "ExprCondPair", 0],

@@ -103,6 +103,8 @@ OTHERS = {
     "a subclass": Own(),
     "an attribute": changed(note="mine"),
     "a palette": image("L").convert("P"),
+    "a palette of its own": changed(palette=object()),
+    "a size that cannot be": changed(_size=(-1, 1)),
     "an object in a note": image(note=object()),
     "a list in a note": image(note=[1]),
     "a tuple of lists in a note": image(note=([1],)),
@@ -121,7 +123,7 @@ def test_others_are_objects(value: Any):
 
 
 def test_a_class_of_the_same_name_is_another():
-    forged = type("Image", (), {"__module__": "PIL.Image"})
+    forged = type("Image", (), {"__module__": "PIL.Image", "mode": "L", "size": (1, 1), "info": {}})
     assert not images.is_own(forged)
     with pytest.raises(NotPlain):
         Writer(Containers()).value(forged(), 0)
@@ -152,7 +154,7 @@ def test_what_is_written_by_hand_is_read():
 
 
 WRONG: dict[int, list[Any]] = {
-    0: ["P", "", 3, "XYZ"],
+    0: ["P", "", 3, "XYZ", ["L"]],
     1: [(2, 2), (-2, -1), (2,), [2, 1], (2.0, 1), (True, 2), (0, 1 << 40)],
     2: [b"abc", b"", "ab", bytearray(b"ab")],
     3: [(("dpi", [1]),), ((1, 1),), (("dpi",),), {"dpi": 1}, 7],

@@ -23,6 +23,7 @@ from link_messages import EIGHT, message, text, u32
 from support.waiting import until
 
 GIVES, WANTS = b"g", b"w"
+WAIT_S = 4  # for what comes at once; less than a change of the module may take
 
 
 def whole(number: int) -> bytes:
@@ -35,7 +36,7 @@ class Far:
 
     def __init__(self, line: socket.socket) -> None:
         self.line = line
-        line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", 10, 0))
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", WAIT_S, 0))
         self._incoming = frames.Incoming(line.fileno(), 1 << 20)
 
     def send(self, *messages: bytes) -> None:
@@ -86,7 +87,7 @@ def ends(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[bool], tuple[Lin
             yield start
         for link in started:  # its reader has ended before the descriptor is another's
             link.threads._wants = True
-            until = time.monotonic() + 10
+            until = time.monotonic() + WAIT_S
             while link.threads._over is None and time.monotonic() < until:
                 link.threads._open_gate()
                 time.sleep(0.001)
@@ -106,7 +107,7 @@ class Asking(threading.Thread):
             self.found = error
 
     def result(self) -> Any:
-        self.join(10)
+        self.join(WAIT_S)
         assert not self.is_alive()
         return self.found
 
@@ -149,6 +150,7 @@ HOSTILE = {
     "an answer without a value": [message(VALUE, 1)],
     "an answer of no kind": [message(b"?", 1, EIGHT)],
     "a question of nobody": [message(QUESTION, 1, text("names"), b"N")],
+    "a question of what is true": [message(QUESTION, 1, b"T", text("names"), b"N")],
     "a question of nothing": [message(QUESTION, 1)],
     "a question of a number below zero": [message(QUESTION, 1, whole(-1), text("names"), b"N")],
     "a question of a number that no thread has": [message(QUESTION, 1, whole(1 << 20), text("names"), b"N")],
@@ -210,7 +212,7 @@ def test_a_thread_has_one_partner_even_while_that_is_busy(ends: Any):
 
     def wait(_target: object) -> None:
         serving.append(threading.get_ident())
-        going_on.wait(10)
+        going_on.wait(WAIT_S)
 
     link.more["wait"] = wait
     link.more["note"] = lambda _target: serving.append(threading.get_ident())
@@ -336,10 +338,10 @@ def test_no_garbage_is_collected_while_a_thread_has_the_line(ends: Any):
     assert gc.isenabled()
     asking = Asking(link)
     assert far.asked() == 1
-    until(gc.isenabled, 10)  # all threads wait
+    until(gc.isenabled, WAIT_S)  # all threads wait
     far.send(message(VALUE, 1, EIGHT))
     assert asking.result() == 8
-    until(gc.isenabled, 10)
+    until(gc.isenabled, WAIT_S)
 
 
 def test_a_finalizer_in_the_thread_that_reads_leaves_nothing_that_has_come(ends: Any, monkeypatch: Any):
@@ -359,3 +361,24 @@ def test_a_finalizer_in_the_thread_that_reads_leaves_nothing_that_has_come(ends:
     asking = Asking(link)
     far.answers_two(2, 1)
     assert (asking.result(), asked) == (1, [2])
+
+
+def test_nothing_that_the_other_end_says_is_heard_before_it_is_asked(ends: Any):
+    link, far = ends(True)
+    far.send(message(VALUE, 1, EIGHT))
+    time.sleep(0.05)
+    assert link.threads._over is None
+    assert link.ask("names", None) == 8
+
+
+def test_a_thread_of_the_test_is_asked_back(ends: Any):
+    link, far = ends(True)
+    served: list[int] = []
+    link.more["note"] = lambda _target: served.append(threading.get_ident())
+    asking = Asking(link)
+    kind, number, body = far.got()
+    assert (kind, number) == (QUESTION, 1)
+    far.send(message(QUESTION, 1, body[8:13], text("note"), b"N"))
+    assert far.got()[:2] == (VALUE, 1)
+    far.send(message(VALUE, 1, EIGHT))
+    assert (asking.result(), served) == (8, [asking.ident])

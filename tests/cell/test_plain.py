@@ -17,7 +17,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from cruxcell.values import transfer
+from cruxcell.values import stdlib, transfer
 from cruxcell.values.canonical import NotPlain, TooLarge
 from cruxcell.values.containers import MAX_DEPTH
 from cruxcell.values.transfer import Garbled
@@ -288,3 +288,8 @@ GARBLED = {
 def test_anything_else_is_garbled(name):
     with pytest.raises(Garbled):
         transfer.decode(GARBLED[name])
+
+
+@pytest.mark.parametrize(("length", "is_small"), [(1024, True), (1025, False)])
+def test_a_pattern_crosses_up_to_a_length(length: int, is_small: bool):
+    assert stdlib._is_small("a" * length, 0) is stdlib._is_small(b"a" * length, 0) is is_small

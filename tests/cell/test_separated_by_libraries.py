@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import builtins
-import contextlib
 import copy
 import dataclasses
 import functools
@@ -35,7 +34,6 @@ from cruxcell.jobs.separated.rules.by_libraries import (
     is_to_be_served,
     may_be_set,
     names_a_special,
-    puts_exits,
     reaches,
 )
 from cruxcell.values import transfer
@@ -135,18 +133,6 @@ def test_a_message_that_names_such_a_class_is_known_for_that():
 
 
 @pytest.mark.parametrize(
-    ("target", "name", "does"),
-    [
-        (contextlib.ExitStack(), "push", True), (contextlib.AsyncExitStack(), "push_async_exit", True),
-        (of_script("Stack", contextlib.ExitStack)(), "push", True), (contextlib.ExitStack(), "callback", False),
-        (contextlib.ExitStack(), "enter_context", False), (Own(), "push", False),
-    ],
-)  # fmt: skip
-def test_the_candidate_puts_no_function_among_exits_of_the_script_s(target: object, name: str, does: bool):
-    assert puts_exits(target, name) is does
-
-
-@pytest.mark.parametrize(
     ("text", "does"),
     [
         ("{x.__globals__}", True), ("{.__class__}", True), ("{0.a.b._c!r:>3}", True), ("{a[b].__dict__[c]}", True),
@@ -162,8 +148,14 @@ def test_a_format_that_reaches_what_is_not_public_is_told(text: str, does: bool)
         assert reaches(b"c" + transfer.encode(value, 1 << 20)) is does
 
 
+def test_a_field_without_its_end_hides_no_other_that_reaches():
+    assert reaches(transfer.encode(["[{a[._", "{x._y}"], 1 << 20))
+
+
 def test_numbers_in_a_message_are_no_format():
-    for data in (b"{\0\0\0l\0\0\0\0._\0\0\0", b"s{\0\0\0.__class__", b"{0.__class__}"):
+    for data in (
+        b"{\0\0\0l\0\0\0\0._\0\0\0", b"s{\0\0\0.__class__", b"{0.__class__}", b"s\xc8\0\0\0{0.__class__}"
+    ):  # fmt: skip
         assert not reaches(data)
 
 
@@ -179,6 +171,10 @@ def test_what_is_of_a_library_may_format_what_it_is_given(target: Any, does: boo
     assert formats_nothing(target) is does
 
 
+def of_the_script(_self: object, *_given: object) -> None: ...
+
+
+of_the_script.__module__ = "__main__"
 HOLDS_ITSELF: list[Any] = ["a"]
 HOLDS_ITSELF.append(HOLDS_ITSELF)
 
@@ -195,7 +191,7 @@ HOLDS_ITSELF.append(HOLDS_ITSELF)
 def test_no_method_of_a_library_is_told_a_special_name(given: list[Any], does: bool):
     log = logging.getLogger("a")
     assert names_a_special([log.info], given) is does
-    for target in (len, [].append, lambda: None, log):
+    for target in (len, [].append, lambda: None, log, of_the_script.__get__(1)):
         assert not names_a_special([target], given)
     assert not names_a_special([], given)
 

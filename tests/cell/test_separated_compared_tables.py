@@ -55,6 +55,19 @@ def test_all_else_it_is_asked(half: Half):
     assert thing().merge(Table()) is True
 
 
+def test_what_a_call_gives_is_no_such_method(half: Half):
+    half.answers.update(get=method(), call=[method(4), (VALUE, True)])
+    callable_thing()(equals=1)(Table())
+    assert [operation for operation, *_ in half.asked] == ["call", "call"]
+
+
+def test_who_is_given_a_table_by_another_way_than_a_call_keeps_it(half: Half):
+    half.answers.update(get=method(), set=(VALUE, None), call=(VALUE, True))
+    found = thing().equals
+    found.expected = Table()
+    assert [operation for operation, *_ in half.asked] == ["get", "set"]
+
+
 def test_what_the_script_has_made_says_what_it_equals(half: Half):
     made = thing()
     remote.marked(made, remote.MADE, type(made), 0)

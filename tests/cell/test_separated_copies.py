@@ -74,11 +74,24 @@ def test_one_memo_of_the_other_half_s_for_each_of_this(other: Other):
 
 
 def test_an_asked_half_keeps_the_number_of_who_asks(other: Other):
-    one = other.thing()
-    other.answers["copy"] = (other.thing(), None)
-    _, kept = copied([one], True, None, 4)
-    assert other.asked == [("copy", one, True, 4, other.asked[0][4])]
+    one, two = other.thing(), other.thing()
+    other.answers["copy"] = [(other.thing(), None), (other.thing(), None)]
+    _, kept = copied([one, two], True, None, 4)
+    assert [asked[:4] for asked in other.asked] == [("copy", one, True, 4), ("copy", two, True, 4)]
     assert kept._memo[copies._KEY] is None
+
+
+def test_a_shallow_copy_has_no_memo(other: Other):
+    value, made = other.thing(), other.thing()
+    other.answers["copy"] = made
+    assert copy.copy(value) is made
+    assert other.asked == [("copy", value, False, None, None)]
+
+
+def test_a_memo_that_is_none_is_a_new_one(other: Other):
+    value, made = other.thing(), other.thing()
+    other.answers["copy"] = lambda: (made, None)
+    assert copies.copied_there(value, True) is copies.copied_there(value, True, [1]) is made
 
 
 @pytest.mark.parametrize("answer", [8, (8,), [8, None], (8, None, None)])

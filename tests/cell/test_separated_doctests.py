@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from cruxcell.jobs.separated.proxies.remote import RemoteObject
-from cruxcell.jobs.separated.rules.docstrings import NO_EXAMPLES, follow_doctests
+from cruxcell.jobs.separated.rules.docstrings import NO_EXAMPLES, _Result, follow_doctests
 from cruxcell.jobs.suite_base import MAIN
 
 OURS, ANOTHER = ModuleType(MAIN), ModuleType("another")
@@ -107,3 +107,8 @@ def test_the_programs_functions_are_the_scripts_module_s(link: Any):
     here = sys.modules[__name__]
     found = [finder._from_module(*each) for each in [(None, thing), (OURS, thing), (here, own), (OURS, own)]]
     assert found == [True, False, True, False]
+
+
+def test_two_results_are_compared_by_what_came_of_them():
+    one, two, other = [_Result(lambda given=given: given) for given in (3, 3, 4)]
+    assert [one == two, one == other, one < other, one + other] == [True, False, True, 7]

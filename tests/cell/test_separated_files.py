@@ -338,6 +338,16 @@ def test_nothing_is_put_below_a_link(tmp_path: Path):
     assert content(tmp_path / "other") == {}
 
 
+def test_no_link_is_entered_nor_what_is_below_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "other" / "below").mkdir(parents=True)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "link").symlink_to("../other")
+    monkeypatch.chdir(tmp_path)
+    folder = Folder(str(tmp_path / "mine"))
+    assert [folder.enter("link"), folder.enter("link/below"), os.getcwd()] == [False, False, str(tmp_path)]
+    assert (folder.enter(""), os.getcwd()) == (True, str(tmp_path / "mine"))
+
+
 @pytest.mark.parametrize("path", ["..", "../test/a", "d/../a", "../../a"])
 def test_a_path_that_goes_up_is_of_no_folder(halves: Halves, path: str):
     folder = Folder(str(halves.test))

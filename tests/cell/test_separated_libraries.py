@@ -11,7 +11,7 @@ import unittest.case
 from typing import Any, Union
 
 import pytest
-from cruxcell.jobs.separated.proxies import libraries
+from cruxcell.jobs.separated.proxies import libraries, library_values
 
 
 class Bag(collections.Counter):
@@ -87,6 +87,36 @@ BAG = stand([COUNTER, DICT])
 def test_a_script_hears_of_them(cls: Any, of: Any, is_one: bool):
     assert libraries.is_subclass(cls, of) is is_one
     assert libraries.is_instance(cls(), of) is is_one
+
+
+LIST = "~collections:UserList"
+
+
+@pytest.mark.parametrize(
+    ("offers", "names"),
+    [
+        (["__eq__", "__lt__"], []),
+        (["__eq__", COUNTER], [libraries._TOLD]),
+        (["<enum:IntFlag"], [libraries._TOLD, "__contains__"]),
+        (["<enum:IntEnum"], [libraries._TOLD]),
+        (["=collections:UserList"], [libraries._TOLD]),
+        ([LIST], [library_values._MAKES, "__eq__", "__ne__"]),
+        ([LIST, "__hash__"], [library_values._MAKES, "__eq__", "__ne__", "__hash__"]),
+        ([LIST, "__lt__"], [library_values._MAKES, "__eq__", "__ne__"]),
+        ([LIST, "__lt__", "^"], [library_values._MAKES, "__eq__", "__ne__", "__lt__"]),
+    ],
+)
+def test_what_a_class_has_of_what_was_told(offers: list[str], names: list[str]):
+    found = libraries.told(offers, True)
+    assert list(found) == names
+    assert found.get(libraries._TOLD, set()) == {each for each in offers if each[0] in "=<"}
+
+
+def test_flags_are_in_flags_as_numbers_are():
+    flags = type("Flags", (int,), libraries.told(["<enum:IntFlag"], True))(6)
+    assert [4 in flags, 6 in flags, 1 in flags, 5 in flags] == [True, True, False, False]
+    with pytest.raises(TypeError, match="'str' and 'Flags'"):
+        "a" in flags
 
 
 @pytest.mark.skipif(sys.version_info < (3, 10), reason="unions of classes came with Python 3.10")

@@ -115,6 +115,13 @@ def test_a_moment_in_a_zone_of_the_program_s_is_that_moment():
         assert own == value
 
 
+@pytest.mark.parametrize("zone", [None, UTC])
+def test_what_a_zone_of_this_side_is_nobody_is_asked(zone: Any):
+    moment = datetime.datetime(2020, 1, 2, 3, 4, 5, 6, zone)
+    members = {name: getattr(moment, name) for name in library_values._CLOCK}
+    assert stand(["~datetime:datetime"], **members, tzinfo=zone)() == moment
+
+
 def test_it_is_found_where_its_value_is(monkeypatch: pytest.MonkeyPatch):
     day = datetime.date(2020, 1, 2)
     own = stand(["~datetime:date", "__hash__"], year=2020, month=1, day=2)()
@@ -137,8 +144,18 @@ def test_what_never_changes_is_what_it_was_when_it_was_fixed():
     assert items == [2]
 
 
+def test_what_may_change_is_what_it_is_now_and_is_not_asked_before():
+    own = stand(["~collections:UserList"], data=[1])()
+    assert own == [1]
+    type(own).data = [2]
+    assert own == [2]
+    type(own).data = property(lambda self: pytest.fail("it was asked"))
+    library_values.fix_values([own])
+    assert vars(own) == {}
+
+
 def test_an_object_is_itself_whatever_it_gives():
-    own = stand(["~collections:UserList"], data=[float("nan")])()
+    own = stand(["~collections:UserList"], data=float("nan"))()
     assert own == own
 
 

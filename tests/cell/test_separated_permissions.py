@@ -278,6 +278,10 @@ class Stack(contextlib.ExitStack):
     [
         (Stack(), "push", False),
         (contextlib.ExitStack(), "push_async_exit", False),
+        (contextlib.AsyncExitStack(), "push_async_exit", False),
+        (type("Stack", (contextlib.ExitStack,), {"__module__": "__main__"})(), "push", False),
+        (contextlib.ExitStack(), "enter_context", True),
+        (Mine(), "push", True),
         (contextlib.ExitStack, "push", False),
         (contextlib.ExitStack(), "callback", True),
         (threading.Timer(1, len), "args", False),

@@ -86,6 +86,36 @@ def test_what_the_other_side_lets_go_of_is_gone(program: traced.Traced):
     assert mb(program.traced(None)) == [0, 2]
 
 
+@pytest.mark.skipif(sys.version_info < (3, 9), reason="there is no reset_peak")
+def test_what_a_message_took_before_hides_no_smaller_peak_of_the_program_s(program: traced.Traced):
+    assert len(bytes(9 * MB)) == 9 * MB
+    run(program, lambda: len(bytes(2 * MB)))
+    assert mb(program.traced(None)) == [0, 2]
+
+
+class Unreset:
+    """tracemalloc as it is on Python 3.8; gives the figures one after the other."""
+
+    def __init__(self, *figures: tuple[int, int]) -> None:
+        self.figures = list(figures)
+
+    def is_tracing(self) -> bool:
+        return True
+
+    def get_traced_memory(self) -> tuple[int, int]:
+        return self.figures.pop(0)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "most"), [((10, 90), (30, 90), 20), ((10, 90), (30, 95), 85)], ids=["a smaller", "a larger"]
+)
+def test_where_no_peak_can_be_reset_a_larger_one_counts(before: Any, after: Any, most: int):
+    program = traced.Traced()
+    program._module = Unreset(before, after, (30, 0))
+    program.end(program.begin())
+    assert program.traced(None) == [20, most]
+
+
 def test_a_run_that_raises_counts(program: traced.Traced):
     with pytest.raises(ZeroDivisionError):
         run(program, lambda: len(bytes(3 * MB)) / 0)

@@ -474,7 +474,9 @@ def test_of_the_programs_objects_only_rows_are_in_a_table_that_a_test_reads():
     bare, row = make_class("Bare", 1, (), [], [], None), make_class("Row", 2, (tuple,), [], ["__repr__"], None)
     with pytest.raises(ValueError, match="a table with objects of the program in it"):
         cells.refuse_theirs(Tests(), pandas.Series([object.__new__(bare)]))
-    table = pandas.Series([[tuple.__new__(row, (1, 2))] * 2], dtype=object)
+    cell: list[Any] = [tuple.__new__(row, (1, 2))] * 2
+    cell.append(cell)
+    table = pandas.Series([cell], dtype=object)
     assert cells.refuse_theirs(Tests(), table) is table
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 from cruxboxd.judging.comparing import Compare
-from cruxboxd.judging.tasks import Around, Folder, Setting
+from cruxboxd.judging.tasks import Around, Folder, Setting, as_text, encoded, kept
 from cruxboxd.rpc import checks
 from cruxboxd.rpc.checks import KINDS, fault_of_both, fault_of_text, read_setting
 
@@ -30,6 +30,13 @@ def stdio(**fields: object) -> pb.Check:
 
 def run(**fields: object) -> pb.Check:
     return pb.Check(run=pb.RunCheck(**fields))
+
+
+@pytest.mark.parametrize("text", ["", "x" * 256, "\ud800" * 256, " " * 257, "\u2003" * 300, "x" * 257, "\ud800" * 257])
+def test_a_long_text_is_kept_as_bytes_unless_it_is_blank_and_comes_out_as_it_was(text: str):
+    assert type(kept(text)) is (bytes if len(text) > 256 and text.strip() else str)
+    assert as_text(kept(text)) == text
+    assert encoded(kept(text)) == encoded(text) == text.encode("utf-8", "surrogatepass")
 
 
 def test_a_check_s_own_arguments_are_instead_of_its_task_s():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tracemalloc
+from dataclasses import replace
 
 import pytest
 from cruxbox_proto.v1 import sandbox_pb2 as pb
@@ -251,6 +252,8 @@ def test_who_shares_a_worker(options: dict[str, object], share: bool, together: 
 def test_steps_are_counted_on_request(options: dict[str, object], counts: bool, how: StepCount):
     (found,) = read(task(), **options)
     assert (found.counts_steps, found.step_count) == (counts, how)
+    assert found.limits_of_scripts == (found.limits if counts else replace(found.limits, steps=0))
+    assert found.limits.steps
 
 
 def test_an_id_may_be_long_in_any_script():

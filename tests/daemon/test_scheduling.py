@@ -213,6 +213,7 @@ async def test_who_does_not_keep_to_its_share_waits_behind_a_large_job_of_who_do
         (40, 10, 0, 9, True, False),
         (41, 10, 0, 9, False, False),
         (10, 10, 85, 2, False, True),  # its share, but there is no room
+        (20, 25, 57, 2, False, True),
     ],
 )
 def test_how_much_memory_a_tenant_may_hold(need: int, own: int, others: int, present: int, fits: bool, is_within: bool):

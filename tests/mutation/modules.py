@@ -118,7 +118,7 @@ TESTS = {
     "cruxcell/analysis/plain_looks.py": ["cell/test_rows_split.py", "daemon/test_replay.py"],
     "cruxcell/analysis/rows.py": ["cell/test_rows_split.py", "daemon/test_replay.py"],
     "cruxcell/analysis/series.py": ["cell/test_series_split.py", "daemon/test_series.py"],
-    "cruxcell/analysis/formats.py": [_RULE],
+    "cruxcell/analysis/formats.py": ["cell/test_formats.py", _RULE],
     "cruxcell/analysis/hermetic.py": [
         _RULE, "cell/test_unknown.py", "cell/test_hermetic_streams.py", "cell/test_rules_of_code.py",
         "cell/test_hermetic.py",
@@ -196,11 +196,14 @@ TESTS = {
     "cruxcell/jobs/separated/proxies/runs.py": [*_PROXIES, *_PAIRS],
     "cruxcell/jobs/separated/proxies/signatures.py": [_LOOKING, *_PAIRS],
     "cruxcell/jobs/separated/rules/script.py": ["cell/test_separated_scripts.py", *_PAIRS],
-    "cruxcell/jobs/separated/rules/own_code.py": ["cell/test_separated_texts.py", *_PAIRS],
+    "cruxcell/jobs/separated/rules/own_code.py": [
+        "cell/test_separated_own_code.py", "cell/test_separated_texts.py", *_PAIRS,
+    ],
     "cruxcell/jobs/separated/rules/made_code.py": ["cell/test_separated_texts.py", *_PAIRS],
     "cruxcell/jobs/separated/rules/texts.py": ["cell/test_separated_texts.py", *_PAIRS],
     "cruxcell/jobs/separated/test.py": [_SCRIPT_RUNS, _ANSWERS, *_PAIRS],
     "cruxcell/jobs/separated/exchange/permissions.py": [
+        "cell/test_separated_asked_of_the_test.py",
         _ASKS, "cell/test_separated_by_libraries.py", _SCRIPT_RUNS, "cell/test_separated_names.py", *_PAIRS,
     ],
     "cruxcell/jobs/separated/script_link.py": [
@@ -210,7 +213,9 @@ TESTS = {
     "cruxcell/jobs/separated/exchange/steady.py": [_ANSWERS, _ASKS, *_PAIRS],
     "cruxcell/jobs/separated/exchange/line.py": ["cell/test_partners.py", *_PAIRS],
     "cruxcell/jobs/separated/exchange/one_thread.py": ["cell/test_link.py", *_PAIRS],
-    "cruxcell/jobs/separated/exchange/partners.py": ["cell/test_partners.py", *_PAIRS],
+    "cruxcell/jobs/separated/exchange/partners.py": [
+        "cell/test_partners_alone.py", "cell/test_partners.py", *_PAIRS,
+    ],
     "cruxcell/jobs/kept.py": ["cell/test_suite_results.py", "daemon/test_suites.py"],
     "cruxcell/jobs/pytest_suite.py": ["cell/test_suite_results.py", "daemon/test_suites.py"],
     "cruxcell/jobs/suite_base.py": ["cell/test_leaving.py", "cell/test_suite_results.py", "daemon/test_suites.py"],
@@ -223,7 +228,7 @@ TESTS = {
     "cruxcell/values/arrays.py": ["cell/test_arrays.py", *_PLAIN[:2], *_PAIRS],
     "cruxcell/values/calendars.py": ["cell/test_calendars.py"],
     "cruxcell/values/generics.py": ["cell/test_generics.py"],
-    "cruxcell/values/cells.py": ["cell/test_tables.py", *_PAIRS],
+    "cruxcell/values/cells.py": ["cell/test_cells.py", "cell/test_tables.py", *_PAIRS],
     "cruxcell/values/owned.py": ["cell/test_views.py", *_PAIRS],
     "cruxcell/values/views.py": ["cell/test_views.py", *_PAIRS],
     "cruxcell/values/canonical.py": ["cell/test_values.py", "fuzz/test_fuzz_values.py"],

@@ -48,7 +48,7 @@ def parts_of(value):
         parts = tuple(_written(value))
         again = made(parts)
         # Of a function that has but a name there are many classes, which are equal.
-        is_same = again is value or (bool(type(again) == type(value)) and bool(again == value))  # noqa: E721
+        is_same = bool(type(again) == type(value)) and bool(again == value)  # noqa: E721
     except Exception:  # whatever sympy may raise
         return None
     return (b"E", parts) if is_same else None

@@ -54,7 +54,7 @@ class Partners:
         self._gate = _lock()
         self._gate.acquire()
         self._questions = {}  # type: dict[int, list[tuple[int, list[Any]]]]  # for who waits under a number
-        self._served = set() if link.is_test else {_FIRST}  # type: set[int]  # numbers that have their partner here
+        self._served = {_FIRST}  # numbers that have their partner here; the test's end has it for its own
         self._open, self._answers = {}, {}  # type: dict[int, int], dict[int, Any]  # the thread's number; the answer
         self._last, self._alone_since = (_FIRST, 0), 0  # the last message: for which thread, and when; see `_note`
         self._since = {}  # type: dict[int, int]  # that, when a thread was answered

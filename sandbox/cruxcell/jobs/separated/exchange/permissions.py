@@ -15,7 +15,6 @@ from cruxcell.jobs.separated.rules.by_libraries import (
     function_of,
     is_plain_there,
     names_a_special,
-    puts_exits,
     reaches,
 )
 from cruxcell.jobs.separated.rules.memory import may_be_told
@@ -53,8 +52,7 @@ def may(objects, operation, target, rest):
         return target.__self__ in objects.shown  # whose method it is, the program knows
     if operation in ("get", "set", "del"):
         allowed = may_get if operation == "get" else may_set
-        may_be = type(rest[0]) is str and allowed(target, *rest) and not puts_exits(target, rest[0])
-        return may_be and may_be_told(operation, target, rest)
+        return type(rest[0]) is str and allowed(target, *rest) and may_be_told(operation, target, rest)
     if operation in ("fields", "outline"):
         return is_class(target) if operation == "fields" else is_function(target)
     return operation in ("call", "special", "copy")

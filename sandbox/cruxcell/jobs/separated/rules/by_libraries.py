@@ -55,13 +55,6 @@ def is_plain_there(cls, name):
     return type(name) is str and is_public(name) and id(type(found)) in _PLAIN
 
 
-def puts_exits(target, name):
-    # type: (object, str) -> bool
-    """Would an attribute put a function among the exits of the script's? A function of the test's may say of a failed
-    assertion that it was dealt with."""
-    return name in ("push", "push_async_exit") and any(each.__module__ == "contextlib" for each in mro_of(type(target)))
-
-
 _PLAIN = frozenset(map(id, (bool, int, float, complex, str, bytes)))
 
 

@@ -1,0 +1,45 @@
+"""Which tables of pandas' a candidate's half writes as tables, by what they hold."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from cruxcell.values import cells
+from cruxcell.values.containers import Containers
+from cruxcell.values.writer import Writer
+
+pandas: Any = pytest.importorskip("pandas")
+HOME, OWN = object(), object()
+
+
+class AtHome(Writer):
+    """To which one object is the other end's."""
+
+    def is_home(self, value: Any) -> bool:
+        return value is HOME
+
+
+def circle(value: object) -> list[Any]:
+    found = [value]
+    found.append(found)
+    return found
+
+
+CROSS: dict[str, tuple[Any, bool]] = {
+    "data": (pandas.Series([Decimal(1), "a", None]), True),
+    "no objects": (pandas.array([1], dtype="Int64"), True),
+    "an object of the other end's": (pandas.Series([HOME, 1]), True),
+    "one in a list": (pandas.Series([[HOME, 1], None]), True),
+    "one in a list that holds itself": (pandas.Series([circle(HOME), None]), True),
+    "one of its own": (pandas.Series([HOME, OWN]), False),
+    "one of its own in a list": (pandas.Series([[HOME, OWN], None]), False),
+    "one of its own in a list that holds itself": (pandas.Series([circle(OWN), None]), False),
+}
+
+
+@pytest.mark.parametrize("name", CROSS)
+def test_a_table_crosses_if_all_that_it_holds_does(name: str):
+    table, does = CROSS[name]
+    assert cells.all_cross(AtHome(Containers()), table) is does

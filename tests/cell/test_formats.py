@@ -1,0 +1,17 @@
+"""Which programs format nothing but plain texts."""
+
+from __future__ import annotations
+
+import pytest
+from cruxcell.analysis import formats
+
+
+@pytest.mark.parametrize("error", [MemoryError, RecursionError, ValueError])
+def test_a_program_that_cannot_be_looked_through_is_not_plain(
+    error: type[BaseException], monkeypatch: pytest.MonkeyPatch
+):
+    def fails(_source: str) -> None:
+        raise error
+
+    monkeypatch.setattr(formats, "tree_of", fails)
+    assert formats.are_plain("'{}'.format(1)", False) is False

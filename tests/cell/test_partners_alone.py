@@ -1,0 +1,189 @@
+"""What one end does for its threads, each step by itself: the link is played, and no other thread takes part."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from cruxcell.jobs.separated.exchange import partners
+from cruxcell.jobs.separated.exchange.link import VALUE
+from cruxcell.jobs.separated.exchange.one_thread import QUESTION
+from cruxcell.jobs.separated.exchange.partners import Partners
+
+ME, NOBODY = threading.get_ident(), -1
+
+
+class Link:
+    """It notes what is done; nothing may wait."""
+
+    def __init__(self, is_test: bool) -> None:
+        self.is_test, self.done = is_test, list[Any]()
+        self.line = SimpleNamespace(outside=lambda *_: pytest.fail("it waits"))
+        self.objects = SimpleNamespace(placing=SimpleNamespace(waiting=[]))
+        self.place: Callable[[], Any] = lambda: self.done.append("placed")
+
+    def write(self, data: bytes) -> None:
+        self.done.append(data)
+
+    def send(self, kind: bytes, number: int, values: list[Any]) -> int:
+        self.done.append((kind, values))
+        return number or 5
+
+
+@pytest.fixture
+def link() -> Link:
+    return Link(True)
+
+
+@pytest.fixture
+def end(link: Link) -> Any:
+    return Partners(link)  # type: ignore[arg-type]
+
+
+def entry(thread: int = 2) -> Any:
+    """Of a thread that waits."""
+    lock = threading.Lock()
+    lock.acquire()
+    return lock, thread, 0
+
+
+def test_only_a_question_of_this_end_is_open_when_it_is_sent(end: Any):
+    assert end.send(VALUE, 3, [8]) == 3
+    assert end._open == {}
+    end._has_turn = True
+    assert end.send(QUESTION, 0, [4, "names"]) == 5
+    assert (end._open, end._has_turn) == ({5: 4}, False)
+
+
+def test_who_finds_that_a_finalizer_has_sent_in_its_turn_waits_for_the_next(end: Any, link: Link):
+    sent, has_had_it = end._sent, list[bool]()
+
+    def within(*message: Any) -> Any:
+        if not has_had_it:
+            has_had_it.append(True)
+            end._has_turn = False
+            found = sent(*message)
+            assert found is None
+            end._has_turn = True
+            return None
+        return sent(*message)
+
+    end._sent = within
+    assert end.send(VALUE, 3, [8]) == 3
+    assert link.done == [(VALUE, [8])]
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_the_turn_is_wanted_once_and_by_whoever_still_waits_for_it(end: Any, link: Link, waits: bool):
+    end._queue = [entry()] if waits else []
+    end.send(VALUE, 3, [8])
+    assert link.done == [(VALUE, [8]), *[partners._WANTS] * waits]
+    end._want()
+    end._want()
+    assert link.done.count(partners._WANTS) == 1
+
+
+@pytest.mark.parametrize(("has_turn", "is_woken"), [(True, True), (False, False)])
+def test_the_next_is_woken_if_the_turn_is_there(end: Any, has_turn: bool, is_woken: bool):
+    waiting = entry()
+    end._queue, end._has_turn = [waiting], has_turn
+    end._wake_next()
+    assert (end._queue, waiting[0].locked()) == ([] if is_woken else [waiting], not is_woken)
+
+
+def test_since_when_nothing_came_for_another_thread(end: Any):
+    for thread in (2, 2, 4):
+        end._note(thread)
+    last = end._last[1]
+    end._note(4)
+    end._note(4)
+    first_of_these = end._alone_since
+    assert end._last[1] > last > first_of_these > 0
+
+
+@pytest.mark.parametrize(("is_test", "number", "then"), [(True, 4, 2), (False, 3, 1)])
+def test_the_number_of_a_thread_that_has_ended_is_used_again_if_it_is_of_this_end(
+    is_test: bool, number: int, then: int
+):
+    end: Any = Partners(Link(is_test))  # type: ignore[arg-type]
+    end._numbers.update({NOBODY: [number], ME: [8]})
+    assert [end._free_number(), end._free_number()] == [number, then]
+    end._numbers[NOBODY] = [number ^ 1]
+    assert end._free_number() == then + 2
+    assert end._numbers == {ME: [8]}
+
+
+def test_a_question_that_has_come_just_before_its_thread_waits_is_seen(end: Any, monkeypatch: pytest.MonkeyPatch):
+    def lock() -> Any:
+        end._questions[2].append((1, ["names"]))
+        return threading.Lock()
+
+    monkeypatch.setattr(partners, "_lock", lock)
+    end._serve_or_wait(2, 0, lambda: False)
+    assert (end._idle, end._questions) == ([], {2: [(1, ["names"])]})
+
+
+@pytest.mark.parametrize("is_woken", [True, False])
+def test_who_need_not_wait_is_among_those_no_more(end: Any, is_woken: bool):
+    among: list[Any] = []
+
+    def has_come() -> bool:
+        if is_woken:
+            among.clear()
+        return True
+
+    end._wait(among, (threading.Lock(), 2, 0), has_come)
+    assert among == []
+
+
+def test_nobody_waits_where_all_is_over_meanwhile(end: Any):
+    def has_come() -> bool:
+        end._over = RuntimeError()
+        return False
+
+    end._wait([], (threading.Lock(), 2, 0), has_come)
+    with pytest.raises(RuntimeError):
+        end._wait([], (threading.Lock(), 2, 0), lambda: False)
+
+
+def test_a_finalizer_in_the_reader_takes_what_has_come_whole_and_waits_for_no_more(end: Any):
+    taken = [True, True, False]
+    end._take = lambda: taken.pop(0)
+    end._read_within()  # the link has nothing to read from
+    assert taken == []
+
+
+# ---- places ----------------------------------------------------------------------------------------------------------
+
+
+def test_what_waits_for_its_place_gets_it_once_and_who_waited_for_that_goes_on(end: Any, link: Link):
+    waiting = entry()
+    end._idle = [waiting]
+    end._place(0)
+    assert (link.done, end._idle) == ([], [waiting])
+    link.objects.placing.waiting = [1]
+
+    def place() -> None:
+        link.done.append(end._is_placing)
+        end._place(0)
+
+    link.place = place
+    end._place(0)
+    assert (link.done, end._idle, end._is_placing, waiting[0].locked()) == ([ME], [], 0, False)
+
+
+def test_while_another_thread_gives_places_this_one_serves_or_waits(end: Any, link: Link):
+    link.objects.placing.waiting = [1]
+    end._is_placing = NOBODY
+
+    def wait(thread: int, number: int, is_over: Callable[[], bool]) -> None:
+        link.done.append((thread, number, is_over()))
+        end._is_placing = 0
+        link.done.append(is_over())
+
+    end._serve_or_wait = wait
+    end._place(2)
+    assert link.done == [(2, 0, False), True, "placed"]
