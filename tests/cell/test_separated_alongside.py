@@ -154,8 +154,8 @@ class Lender:
     """What the script has set, and which variables it names."""
 
     def __init__(self, done: list[Any], changes: list[Any], variables: list[str]) -> None:
-        self.changes, self.variables = lambda: changes, variables
-        self.take_variables = lambda told: done.append(("variables are", told))
+        self.changes, self.borrows = lambda: changes, bool(variables)
+        self.take = lambda ask: done.append(("variables are", ask("variables", *variables)))
 
 
 @pytest.fixture
