@@ -100,8 +100,9 @@ def test_runtimes_are_listed(server, capsys):
     [("from math imp\n", "invalid syntax (line 1)"), ("\nimport no_such\n", "ModuleNotFoundError: No module named")],
     ids=["no Python", "raises"],
 )
-def test_a_prelude_that_does_not_run_by_itself_is_no_programs_fault(server, tmp_path, capsys, source: str, why: str):
-    """It would have every program fail."""
+def test_what_does_not_run_by_itself_is_no_programs_fault(server, tmp_path, capsys, source: str, why: str):
+    """A prelude would have every program fail, and of a checker every sample would say the same."""
+    source += "check = len\n"
     row = {"id": "a", "code": "def f(x): return x", "input": "1", "output": "1"}
     problem = {"problem_id": 0, "input_output": json.dumps({"inputs": ["1"], "outputs": ["1"]})}
     files = {"d.jsonl": row, "g.json": {"a": ["f(1)"]}, "p.jsonl": problem, "s.jsonl": {"problem_id": 0, "code": ""}}
@@ -112,6 +113,7 @@ def test_a_prelude_that_does_not_run_by_itself_is_no_programs_fault(server, tmp_
         "steps d.jsonl --prelude own.py",
         "score g.json --dataset d.jsonl --mode input --out o.json --prelude own.py",
         "stdio s.jsonl --problems p.jsonl --out o.jsonl --prelude own.py",
+        "stdio s.jsonl --problems p.jsonl --out o.jsonl --checker own.py",
     ):
         words = [str(tmp_path / word) if "." in word else word for word in line.split()]
         assert main([*words, "--server", server]) == 2

@@ -211,11 +211,10 @@ def test_ways_to_compare_are_the_commands(server, tmp_path, capsys):
     checker = tmp_path / "checker.py"
     checker.write_text("def check(stdin, stdout, expected):\n    return float(stdout) >= float(expected)\n")
     assert run(tmp_path, capsys, server, loose, "--checker", str(checker))[1][0]["passed"] is True
-    for source in ("def check(stdin, stdout, expected:\n", "def check(stdin, stdout, expected):\n    return 1 / 0\n"):
-        checker.write_text(source)
-        summary, lines, said = run(tmp_path, capsys, server, loose, "--checker", str(checker))
-        assert (lines[0]["passed"], lines[0]["outcome"], summary["masked"]) == (None, "INVALID", 1), source
-        assert "p.jsonl, line 1: the checker gave no answer" in said, said
+    checker.write_text("def check(stdin, stdout, expected):\n    return 1 / 0\n")
+    summary, lines, said = run(tmp_path, capsys, server, loose, "--checker", str(checker))
+    assert (lines[0]["passed"], lines[0]["outcome"], summary["masked"]) == (None, "INVALID", 1)
+    assert "p.jsonl, line 1: the checker gave no answer" in said, said
     checker.write_text("\n")
     assert main(["stdio", "s", "--problems", "p", "--checker", str(checker)]) == 2
     assert "is empty; a checker must define check(stdin, stdout, expected)" in capsys.readouterr().err

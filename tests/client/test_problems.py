@@ -243,10 +243,10 @@ def test_mbpp_s_problems_are_found_by_their_numbers_and_names(tmp_path):
         "canonical_solution": "f = 1",
         "base_input": [[1]],
     }
-    samples = [{"task_id": name, "solution": "x = 1"} for name in (2, 2.0, "2", "Mbpp/2", "MBPP/2", 2.5, 3)]
+    samples = [{"task_id": name, "solution": "x = 1"} for name in (2, 2.0, "2", "Mbpp/2", "MBPP/2", "Mbpp_2", 2.5, 3)]
     problems = read_problems(write(tmp_path / "p.jsonl", problem), problem_of)
     found = read_samples(write(tmp_path / "s.jsonl", *samples), problems)
-    assert [bool(sample.fault) for sample in found] == [False] * 5 + [True] * 2
+    assert [bool(sample.fault) for sample in found] == [False] * 6 + [True] * 2
 
 
 def test_an_object_of_problems_names_them(tmp_path):

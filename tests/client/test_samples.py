@@ -282,7 +282,7 @@ def test_rows_choose_their_runtimes(tmp_path, capsys):
     summary, lines = run(tmp_path, capsys, problem, samples, "--runtime-column", "python")
     assert [line["passed"] for line in lines] == [True, False, True, None, None, None, None]
     assert "ModuleNotFoundError" in lines[1]["result"]
-    assert "s.jsonl, line 4: the server has no runtime '/nowhere/python'" in lines[3]["result"]
+    assert "s.jsonl, line 4: '/nowhere/python' is no file" in lines[3]["result"]
     for line, path in zip(lines[5:], (tmp_path / "broken", "/usr/bin/yes")):
         assert f"{str(path)!r} is not a working CPython from 3.8 on" in line["result"]
     assert summary["masked"] == 4

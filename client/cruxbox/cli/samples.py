@@ -133,7 +133,7 @@ def judge(
         request: what the shared options say.
         running: where it runs, and what it may use.
         read: makes a problem of a record.
-        sources: files of the caller's that run with every program, with what they hold.
+        sources: files of the caller's that run beside every program, with what they hold.
         options: of the command: a run that is gone on with has to have the same.
     """
     going = Going([request.out], request.resume, request.restart)

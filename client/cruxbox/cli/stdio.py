@@ -74,5 +74,6 @@ def command(
     front = None if prelude is None else read_text(prelude, _MOST_SOURCE)
     comparison = Comparison(None if compare is None else compare.value, tolerance, source)
     read = partial(problem_of, comparison=comparison, prelude=front)
-    sources = {} if prelude is None else {prelude: front or ""}
+    # Where one of these cannot run, that is said once, and not of each sample.
+    sources = {path: text for path, text in ((prelude, front), (checker, source)) if path is not None and text}
     judge(request, running, read, sources, comparison=comparison, prelude=front)

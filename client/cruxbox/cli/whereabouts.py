@@ -77,8 +77,9 @@ class Whereabouts:
             return replace(sample, runtime=name)
         there = ", ".join(sorted(known - set(self._names.values()))[:10])
         fault = f"the server has no runtime {sample.runtime[:_SHOWN]!r}; it has {there}"
-        if os.path.isfile(sample.runtime) and self.running.server is None:
-            fault = f"{sample.runtime[:_SHOWN]!r} is not a working CPython from 3.8 on"
+        if "/" in sample.runtime and self.running.server is None:
+            what = "is not a working CPython from 3.8 on" if os.path.isfile(sample.runtime) else "is no file"
+            fault = f"{sample.runtime[:_SHOWN]!r} {what}"
         return replace(sample, fault=fault, counts=False)
 
     def _lacking(self, client: Client, samples: Iterable[Sample]) -> dict[str, list[str]]:

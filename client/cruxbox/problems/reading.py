@@ -120,16 +120,13 @@ def _samples(record: Record | BadRow, where: str, problems: Problems, clean: boo
 
 
 def _problem_of(name: str, problems: Problems) -> Problem:
-    benchmark, _, number = name.rpartition("/")
-    problem = problems.get(name)
-    if problem is None and benchmark.lower() in ("", "mbpp"):
-        problem = problems.get(number) or problems.get(f"Mbpp/{number}")
-    problem = problem or problems.get(name.replace("_", "/"))  # EvalPlus's folders, which cannot hold a slash
-    if problem is None:
-        raise BadRow(
-            f"{name!r:.100} is no task_id of the problems (they look like {next(filter(None, problems))!r:.100})"
-        )
-    return problem
+    for each in (name, name.replace("_", "/")):  # EvalPlus's folders, which cannot hold a slash
+        benchmark, _, number = each.rpartition("/")
+        is_numbered = benchmark.lower() in ("", "mbpp")
+        for known in (each, number, f"Mbpp/{number}") if is_numbered else (each,):
+            if known in problems:
+                return problems[known]
+    raise BadRow(f"{name!r:.100} is no task_id of the problems (they look like {next(filter(None, problems))!r:.100})")
 
 
 def _field_of(record: Record) -> str:
