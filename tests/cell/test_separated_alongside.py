@@ -225,7 +225,9 @@ def test_what_the_script_may_not_set_ends_it(asking: Any, done: list[Any]):
 @pytest.mark.parametrize("are_needed", [True, False])
 def test_only_what_a_script_needs_goes_with_its_questions(asking: Any, are_needed: bool):
     made = [SimpleNamespace(is_needed=are_needed, are_needed=are_needed) for _ in range(4)]
-    asking.begin(None, *made)
+    asked: list[Any] = []
+    asking.begin(SimpleNamespace(take=asked.append), *made)
+    assert asked == [asking._told_of]
     kept = [asking.files, asking._listener, asking._figures, asking._redirected]
     assert kept == (made if are_needed else [None] * 4)
 

@@ -59,6 +59,9 @@ def test_what_says_that_it_is_an_array_or_shows_the_memory_of_one_is_asked_for_i
 def test_what_a_package_asks_of_its_own_objects_is_asked_of_no_others():
     context = type("Context", (), {"__module__": "sklearn.callback", "_children_map": {}, "_other": 1})()
     assert operations.may_get(context, "_children_map")
+    graph = type("Graph", (), {"__module__": "networkx.classes.graph", "_adj": {}, "_other": 1})()
+    assert [operations.may_get(each, "_adj") for each in (graph, context)] == [True, False]
+    assert not operations.may_get(graph, "_other")
     assert not operations.may_get(context, "_other")
     assert not operations.may_get(Mine(), "_children_map")
 

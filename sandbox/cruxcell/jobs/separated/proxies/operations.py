@@ -138,8 +138,12 @@ OF_THE_TEST = {
 OF_ESTIMATORS = "__sklearn_"
 
 # What the code of a package, which both sides have, asks of its own objects on the other side, by names with an
-# underscore: an estimator that is fitted for another enters into the context of that, which says what is part of what.
-_OF_PACKAGES = {"sklearn": frozenset(["_children_map", "_propagation_depth"])}
+# underscore: functions of networkx read nodes and edges of a graph; an estimator that is fitted for another enters into
+# the context of that, which says what is part of what.
+_OF_PACKAGES = {
+    "networkx": frozenset(["_adj", "_node", "_pred", "_succ"]),
+    "sklearn": frozenset(["_children_map", "_propagation_depth"]),
+}
 
 # Before the name of a method that a class says it has none of: `__hash__ = None`.
 NONE = "-"
