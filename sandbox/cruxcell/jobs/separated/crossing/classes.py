@@ -154,7 +154,8 @@ def _is_marked(base, cls):
 def overridden(cls, base):
     # type: (Any, Any) -> list[str]
     """What a class derived from a plain one has its own of: special methods, and public names of the base. Not what it
-    has of the library (IntEnum), nor operators that it has from another class of values which is told of."""
+    has of the library (IntEnum), except for fields of a named tuple, nor operators that it has from another class of
+    values which is told of."""
     if base is None:
         return []
     classes = mro_of(cls)
@@ -162,12 +163,19 @@ def overridden(cls, base):
     found, seen = [], set()  # type: list[str], set[str]
     for each in classes:
         is_told_of = each is not cls and plain_base(each) is base and any(each in mro_of(one) for one in cls.__bases__)
-        for name, value in own_of(each).items() if not _is_of_a_known_library(each) else ():
-            is_own = name not in seen and not any(name in one and one[name] is value for one in of_library)
+        is_known = _is_of_a_known_library(each)
+        for name, value in own_of(each).items():
+            if is_known and type(value).__name__ != _FIELD:
+                continue
+            is_of_library = not is_known and any(name in one and one[name] is value for one in of_library)
+            is_own = name not in seen and not is_of_library
             if is_own and may_be_own(name, base) and not (is_told_of and name in OPERATORS):
                 found.append(name)
         seen.update(own_of(each))
     return found
+
+
+_FIELD = "_tuplegetter"  # of a named tuple: what its class has under the field's name
 
 
 def _is_of_a_known_library(cls):
