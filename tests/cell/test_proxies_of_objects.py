@@ -129,10 +129,12 @@ def test_what_the_test_has_made_is_tested_by_what_its_class_says(other: Other):
 
 
 def test_what_comes_of_a_made_object_and_a_value_is_another_object(other: Other):
-    new, before = made(other, "__add__ __abs__")
+    new, before = made(other, "__add__ __abs__ __sub__ __rmul__")
     with pytest.raises(TypeError, match="is for the candidate to say"):
-        new + 8
-    assert other.asked.pop()[2:] == ("__add__", 8)
+        new - 8  # which would be the same for all that are equal
+    assert other.asked.pop()[2:] == ("__sub__", 8)
+    answer = other.answers["special"]
+    assert (new + 8, 2 * new) == (answer, answer)
     other.answers["special"] = before
     assert new + 8 is before
     with pytest.raises(TypeError, match="is for the candidate to say"):

@@ -332,19 +332,21 @@ HEARD = {
 
 @pytest.mark.kernel
 def test_bigcodebench_runs_suites(server, tmp_path, capsys):
-    whole = "def task_func(xs):\n    return statistics.mean(xs)\n"
+    whole = "def task_func(xs):\n    return numbers and statistics.mean(xs)\n"
+    heads = {part: SUITE[part].replace("import ", "import numbers, ") for part in ("complete_prompt", "code_prompt")}
+    suite = {**SUITE, **heads}
     samples = [
-        {"task_id": "BigCodeBench/900", "solution": whole},  # without its import
+        {"task_id": "BigCodeBench/900", "solution": whole},  # without an import that the test has not, either
         {"task_id": "BigCodeBench/900", "completion": SUITE["canonical_solution"]},
         {"task_id": "BigCodeBench/900", "solution": "def task_func(xs):\n    return sum(xs) / (len(xs) or 1)\n"},
         {"task_id": "BigCodeBench/900", "solution": "import sys\nsys.exit(0)"},
         {"task_id": "BigCodeBench/900", "solution": ""},
     ]
-    _, lines = run(tmp_path, capsys, SUITE, samples, "--server", server, command="bigcodebench")
+    _, lines = run(tmp_path, capsys, suite, samples, "--server", server, command="bigcodebench")
     assert [line["passed"] for line in lines] == [True, True, False, False, False]
     assert (lines[0]["tests"], lines[0]["assurance"]) == (2, "SEPARATED")
     assert "test_nothing" in lines[2]["failed"]
-    _, lines = run(tmp_path, capsys, SUITE, samples, "--no-calibrated", "--server", server, command="bigcodebench")
+    _, lines = run(tmp_path, capsys, suite, samples, "--no-calibrated", "--server", server, command="bigcodebench")
     assert [line["passed"] for line in lines] == [False, True, False, False, False]
 
 

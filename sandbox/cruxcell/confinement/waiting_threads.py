@@ -14,9 +14,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
-_PATIENCE = 2000  # times that it waits for a millisecond, since one has ended
+_PATIENCE = 500  # times that one waits for a millisecond until another ends
 _NO_PLACE = "can't start new thread"
 _does_with_few = set()  # type: set[int]  # the threads in which a pool wants one more
+_turn = _thread.allocate_lock()  # of who waits, while others wait for that: to look all the time takes CPU time
+_full = [0]  # as many threads as there were when one had waited in vain
 _unjoined = set()  # type: set[Any]  # handles, from 3.13 on
 _MOST_UNJOINED = 32
 
@@ -36,27 +38,39 @@ def _waiting(own, handle):
     # type: (Any, Any) -> Any
     def start(self):
         # type: (Any) -> None
-        left, running = _PATIENCE, _thread._count()
         while True:
             try:
                 own(self)
                 break
             except RuntimeError as error:
-                now = _thread._count()
-                left, running = (left - 1 if now >= running else _PATIENCE), now
-                is_over = not (left and running) or _thread.get_ident() in _does_with_few
-                if is_over or error.args != (_NO_PLACE,):
+                is_over = error.args != (_NO_PLACE,) or _thread.get_ident() in _does_with_few
+                if is_over or not _does_one_end(_thread._count()):
                     raise
             if handle is not None:
                 self._handle = handle()  # that of one that could not be started counts as started
                 _give_back()
-            sleep(0.001)
         if handle is not None:
             _unjoined.add(self._handle)
             if len(_unjoined) > _MOST_UNJOINED:
                 _give_back()
 
     return start
+
+
+def _does_one_end(running):
+    # type: (int) -> bool
+    """Of so many threads; not if one has waited for that in vain, and there are no less since."""
+    with _turn:
+        for _ in range(_PATIENCE if running else 0):
+            now = _thread._count()
+            if now < running:
+                _full[0] = 0
+                return True
+            if 0 < _full[0] <= now:
+                return False
+            sleep(0.001)
+        _full[0] = running
+        return False
 
 
 def _give_back():
