@@ -165,10 +165,8 @@ def overridden(cls, base):
         is_told_of = each is not cls and plain_base(each) is base and any(each in mro_of(one) for one in cls.__bases__)
         is_known = _is_of_a_known_library(each)
         for name, value in own_of(each).items():
-            if is_known and type(value).__name__ != _FIELD:
-                continue
-            is_of_library = not is_known and any(name in one and one[name] is value for one in of_library)
-            is_own = name not in seen and not is_of_library
+            is_of_library = any(name in one and one[name] is value for one in of_library)
+            is_own = name not in seen and (type(value).__name__ == _FIELD if is_known else not is_of_library)
             if is_own and may_be_own(name, base) and not (is_told_of and name in OPERATORS):
                 found.append(name)
         seen.update(own_of(each))
@@ -190,12 +188,21 @@ def may_be_own(name, base):
     return name in SPECIAL if name[:1] == "_" else hasattr(base, name)
 
 
-COPY = {
+_COPY = {
     int: int.__int__,
     float: float.__float__,
     complex: lambda value: complex(value.real, value.imag),
     str: str.__str__,
     bytes: lambda value: bytes(memoryview(value)),
+}  # type: dict[Any, Any]
+# What an object is at bottom whose class derives from one of these, whatever that class has of its own.
+AS_PLAIN = {
+    **_COPY,
+    dict: lambda value: dict(dict.items(value)),
+    list: lambda value: list(list.__iter__(value)),
+    tuple: lambda value: tuple(tuple.__iter__(value)),
+    set: lambda value: set(set.__iter__(value)),
+    frozenset: lambda value: frozenset(frozenset.__iter__(value)),
 }  # type: dict[Any, Any]
 
 
@@ -203,7 +210,7 @@ def without_class(value):
     # type: (Any) -> Any
     """A number or text with a class of its own, as the plain one that it equals."""
     base = plain_base(type(value)) if type(type(value)) is not type else None
-    return COPY[base](value) if base in COPY else value
+    return _COPY[base](value) if base in _COPY else value
 
 
 def fields_of(cls):
@@ -219,25 +226,14 @@ _Member = type(type("_", (), {"__slots__": ("a",)}).__dict__["a"])
 _Dict = type(type("_", (), {}).__dict__["__dict__"])
 
 
-# What an object is at bottom whose class derives from one of these, though the class has an equality of its own.
-_BOTTOM = {
-    dict: lambda value: dict(dict.items(value)),
-    list: lambda value: list(list.__iter__(value)),
-    tuple: lambda value: tuple(tuple.__iter__(value)),
-    set: lambda value: set(set.__iter__(value)),
-    frozenset: lambda value: frozenset(frozenset.__iter__(value)),
-}  # type: dict[Any, Any]
-_BOTTOM.update(COPY)
-
-
 def state_of(target):
     # type: (Any) -> dict[str, Any]
     """The attributes that an object itself holds: what is in its `__dict__` and in its slots; and what it is as a
     container, number or text."""
     found = {}  # type: dict[str, Any]
     for cls in mro_of(type(target)):
-        if cls in _BOTTOM:
-            found[CONTENT] = _BOTTOM[cls](target)
+        if cls in AS_PLAIN:
+            found[CONTENT] = AS_PLAIN[cls](target)
         for name, member in own_of(cls).items():
             if type(member) is _Member:
                 try:

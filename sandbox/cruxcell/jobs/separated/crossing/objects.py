@@ -7,7 +7,7 @@ anything refers to it, so that identity is kept. A proxy that goes back is writt
 import struct
 
 from cruxcell.jobs.separated.crossing.classes import (
-    COPY,
+    AS_PLAIN,
     MUTABLE,
     PLAIN_ONES,
     abstract_bases,
@@ -180,12 +180,8 @@ class Objects:
             number = writer.number(value)
             self._write_number(writer, b"+", number)
             writer.content(value, depth)
-        elif base is tuple:
-            writer.value(tuple(tuple.__iter__(value)), depth + 1)
-        elif base is frozenset:
-            writer.value(frozenset(frozenset.__iter__(value)), depth + 1)
         else:
-            writer.value(COPY[base](value), depth + 1)
+            writer.value(AS_PLAIN[base](value), depth + 1)
 
     def _write_exception(self, writer, error, depth):
         # type: (Any, BaseException, int) -> None
