@@ -186,12 +186,15 @@ class ScriptCheck:
         framework: "unittest", "pytest" or "doctest" make the script a suite. A suite passes when at least one test ran
             and all tests that ran passed; `Verdict.tests` has each result. Without a framework, a script that defines
             unittest test cases is a suite of them.
+        module: the name by which the script imports the program, such as `solution` for `from solution import f`,
+            `import solution` or `patch("solution.open")`.
     """
 
     script: str
     entry_point: str = ""
     id: str = ""
     framework: str = ""
+    module: str = ""
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ _PRIORITIES = {member: pb.Priority.Value(f"PRIORITY_{member.name}") for member i
 _TEXTS: dict[type, tuple[str, ...]] = {
     CallCheck: ("call", "expected", "entry_point"),
     StdioCheck: ("stdin", "expected_stdout", "compare", "checker"),
-    ScriptCheck: ("script", "entry_point", "framework"),
+    ScriptCheck: ("script", "entry_point", "framework", "module"),
     EvaluateCheck: ("call",),
     RunCheck: ("stdin",),
 }
@@ -196,6 +196,7 @@ def encode_check(message: Any, check: Check) -> None:
         message.script.script = check.script
         message.script.entry_point = check.entry_point
         message.script.framework = check.framework
+        message.script.module = check.module
     elif type(check) is StdioCheck:
         message.stdio.stdin = check.stdin
         message.stdio.expected_stdout = check.expected_stdout

@@ -209,7 +209,7 @@ def _test(context, turn):
     context.set_limits(0, 1000)
     script = _SCRIPT % (b"" if turn % 4 else b"    assert candidate([0]) == 1")
     code = told(compile_text(script.decode(), CHECK, "exec")) if turn % 2 else b""
-    run_test(context, [script, b"f", b"", TEST_FLAGS.pack(0), code, b""], is_rehearsal=True)
+    run_test(context, [script, b"f", b"", b"", TEST_FLAGS.pack(0), code, b""], is_rehearsal=True)
 
 
 def _serve(context, _turn):

@@ -9,6 +9,7 @@ import math
 import os
 import sys
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -52,7 +53,8 @@ class Half(ScriptLink):
 
     def gets(self, script: str, entry: str = "f") -> dict[str, Any]:
         """The names that a script has from the program."""
-        self.provide(compile(script, CHECK, "exec"), script, entry)
+        suite = SimpleNamespace(code=script, names=frozenset(), program_module="")
+        self.provide(compile(script, CHECK, "exec"), suite, entry)
         return {name: value for name, value in self.namespace.items() if name != "__name__"}
 
 

@@ -137,7 +137,7 @@ def run(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ScriptLink, "provide", lambda *_: None)
         patch.setitem(sys.modules, "__main__", sys.modules["__main__"])
-        test_worker.run_test(context, [*text, TEST_FLAGS.pack(flags), b"", b"token"], is_rehearsal)
+        test_worker.run_test(context, [*text, b"", TEST_FLAGS.pack(flags), b"", b"token"], is_rehearsal)
     return [each.decode() for each in context.sent]
 
 

@@ -76,7 +76,9 @@ def _check(check: Check, default_id: str) -> pb.Check:
         )
     elif isinstance(check, ScriptCheck):
         made.script.CopyFrom(
-            pb.ScriptCheck(script=check.script, entry_point=check.entry_point, framework=check.framework)
+            pb.ScriptCheck(
+                script=check.script, entry_point=check.entry_point, framework=check.framework, module=check.module
+            )
         )
     elif isinstance(check, EvaluateCheck):
         made.evaluate.CopyFrom(pb.EvaluateCheck(call=check.call, inspect=check.inspect))

@@ -209,6 +209,9 @@ def test_scripts():
     assert fault(pb.Check(script=script)) == (
         "script.framework is 'nose'; it is one of unittest, pytest, doctest, or empty"
     )
+    assert fault(pb.Check(script=pb.ScriptCheck(script="s", module="a.b"))) == (
+        "script.module is 'a.b', which is not a Python name"
+    )
     script.entry_point = "1"
     assert fault(pb.Check(script=script)).startswith("script.entry_point is '1'")
     assert fault(pb.Check(script=pb.ScriptCheck(script="s"))) == ""

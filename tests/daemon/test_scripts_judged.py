@@ -349,7 +349,7 @@ async def test_a_script_that_nobody_has_read_is_looked_at_where_it_runs(changes,
 
     judged = await scripts.run_script(told, task, CHECK, "0", read=read)  # type: ignore[arg-type]
     job = told.jobs[0].partner or told.jobs[0]
-    assert (judged.outcome, flags) == (Outcome.PASSED, job.fields[0 if changes else 3][0])
+    assert (judged.outcome, flags) == (Outcome.PASSED, job.fields[0 if changes else 4][0])
 
 
 async def test_only_our_failure_of_a_pair_is_tried_again():
@@ -425,10 +425,10 @@ async def test_what_is_wrong_with_an_unread_script_counts_before_its_candidate(
     assert (judged.outcome, judged.assurance) == (outcome, SEPARATED["require"])
     assert judged.detail == detail or not detail
     assert read_again == ([] if reading is None else [reading])
-    assert told.jobs[0].partner.fields[3] == TEST_FLAGS.pack(UNREAD)  # type: ignore[union-attr]
+    assert told.jobs[0].partner.fields[4] == TEST_FLAGS.pack(UNREAD)  # type: ignore[union-attr]
 
 
 async def test_a_script_that_was_read_is_not_read_again():
     told = Told({}, pair=(result(*FAILED), result(INVALID, PARTNER)))
     assert (await run(told)).outcome is Outcome.RAISED
-    assert told.jobs[0].partner.fields[3] == TEST_FLAGS.pack(0)  # type: ignore[union-attr]
+    assert told.jobs[0].partner.fields[4] == TEST_FLAGS.pack(0)  # type: ignore[union-attr]

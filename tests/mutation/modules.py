@@ -219,6 +219,7 @@ TESTS = {
     "cruxcell/jobs/kept.py": ["cell/test_suite_results.py", "daemon/test_suites.py"],
     "cruxcell/jobs/pytest_suite.py": ["cell/test_suite_results.py", "daemon/test_suites.py"],
     "cruxcell/jobs/suite_base.py": ["cell/test_leaving.py", "cell/test_suite_results.py", "daemon/test_suites.py"],
+    "cruxcell/jobs/program_module.py": ["cell/test_module_names.py", "daemon/test_program_module.py"],
     "cruxcell/jobs/suites.py": ["cell/test_suite_results.py", "daemon/test_suites.py"],
     "cruxcell/jobs/unittest_suite.py": ["cell/test_suite_results.py", "daemon/test_suites.py"],
     "cruxcell/protocol/frames.py": [

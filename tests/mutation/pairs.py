@@ -93,7 +93,7 @@ def outcome(program: str, script: str, entry: str, framework: str = "") -> str:
     with tempfile.TemporaryDirectory() as folder:
         candidate, serves = half(run_serve, text[:1], theirs, [ours.fileno()], f"{folder}/candidate")
         theirs.close()
-        test, says = half(run_test, [*text[1:], b"\0", b"", b""], ours, [serves], f"{folder}/test")
+        test, says = half(run_test, [*text[1:], b"", b"\0", b"", b""], ours, [serves], f"{folder}/test")
         ours.close()
         said = records(says)
         os.kill(candidate, signal.SIGKILL)

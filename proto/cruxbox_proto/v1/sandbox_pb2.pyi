@@ -208,14 +208,16 @@ class Runtime(_message.Message):
     def __init__(self, name: _Optional[str] = ..., version: _Optional[str] = ..., path: _Optional[str] = ..., is_default: bool = ..., packages: _Optional[_Iterable[_Union[Package, _Mapping]]] = ..., preload: _Optional[_Iterable[str]] = ..., helper: _Optional[str] = ...) -> None: ...
 
 class ScriptCheck(_message.Message):
-    __slots__ = ["entry_point", "framework", "script"]
+    __slots__ = ["entry_point", "framework", "module", "script"]
     ENTRY_POINT_FIELD_NUMBER: _ClassVar[int]
     FRAMEWORK_FIELD_NUMBER: _ClassVar[int]
+    MODULE_FIELD_NUMBER: _ClassVar[int]
     SCRIPT_FIELD_NUMBER: _ClassVar[int]
     entry_point: str
     framework: str
+    module: str
     script: str
-    def __init__(self, script: _Optional[str] = ..., entry_point: _Optional[str] = ..., framework: _Optional[str] = ...) -> None: ...
+    def __init__(self, script: _Optional[str] = ..., entry_point: _Optional[str] = ..., framework: _Optional[str] = ..., module: _Optional[str] = ...) -> None: ...
 
 class ServerInfo(_message.Message):
     __slots__ = ["default_limits", "hash_seed", "instance_id", "layers", "max_message_bytes", "maximum_limits", "profile_digest", "runtimes", "version", "workers"]

@@ -274,14 +274,15 @@ class Judge:
 
     async def _of_script(self, task: Task, check: ScriptCheck, reading: Reading | None) -> CheckResult:
         run = partial(run_script, self._scheduler, task, check, self._seeds[0])
+        unread = partial(run, read=partial(self._texts.read_script, task, check))
         if reading is None:
-            return await run()
+            return await (unread() if check.module and not check.framework else run())
         short = await self._judged_by_calls(task, check, reading)
         if short is not None or reading.code:
             return short or await run(reading.code)
         if reading.kind is Kind.EXPRESSION or read_as(task, check) == LARGE_SCRIPT:
             # A worker may have died on it, or not have come to look: so who runs it looks.
-            return await run(read=partial(self._texts.read_script, task, check))
+            return await unread()
         if reading.kind is Kind.INVALID:
             return invalid(f"the script: {reading.text}")
         return sandbox_error(reading.text) if reading.kind is Kind.UNREAD else await run()

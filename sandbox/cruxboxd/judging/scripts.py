@@ -47,7 +47,7 @@ def read_as(task: Task, check: ScriptCheck) -> bytes:
     and looked at only as far as tells whether it can fail at all; so is one that is very large. Where that comes to
     nothing, the test's worker does both, and the script is read late if that has no word about it.
     """
-    if check.framework or task.step_count is not StepCount.INSTRUCTIONS:
+    if check.framework or check.module or task.step_count is not StepCount.INSTRUCTIONS:
         return b""
     text = encoded(check.script)
     if task.require is Assurance.IN_PROCESS or len(text) < _LARGE:
@@ -95,6 +95,7 @@ async def _run_together(
         encoded(check.script),
         check.entry_point.encode(),
         check.framework.encode(),
+        check.module.encode(),
         token := secrets.token_bytes(16),
     ]
     result = await scheduler.run(job_for(scheduler, task, messages.JOB_SCRIPT, fields, hash_seed, counts_events=events))
@@ -108,7 +109,7 @@ async def _run_separated(  # noqa: PLR0917 - a script's parts
     """Run the program in one worker and the script in another, which sends it requests."""
     texts = [task.program, encoded(check.script)]
     flags = TEST_FLAGS.pack(UNREAD if read is not None else 0)
-    fields = [texts[1], check.entry_point.encode(), check.framework.encode(), flags, code]
+    fields = [texts[1], check.entry_point.encode(), check.framework.encode(), check.module.encode(), flags, code]
     if check.framework:
         texts.append(b"import " + fields[2])
     for _ in RETRY.tries():

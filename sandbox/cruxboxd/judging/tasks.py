@@ -140,6 +140,7 @@ class ScriptCheck:
     script: Kept
     entry_point: str
     framework: str = ""  # of a suite: what runs it
+    module: str = ""  # by this name it imports the program
 
 
 @dataclass(frozen=True)

@@ -98,11 +98,15 @@ def _read_run(check: pb.Check, around: Around) -> tuple[Check, str]:
 def _read_script(check: pb.Check, around: Around) -> tuple[Check, str]:
     script = check.script
     text, entry_point, framework = source_of(script.script), script.entry_point, script.framework
-    fault = fault_of_text(text, "script.script") or _fault_of_path(entry_point, "script.entry_point")
+    fault = (
+        fault_of_text(text, "script.script")
+        or _fault_of_path(entry_point, "script.entry_point")
+        or _fault_of_name(script.module, "script.module")
+    )
     if framework and framework not in FRAMEWORKS:
         allowed = ", ".join(FRAMEWORKS)
         fault = fault or f"script.framework is {framework[:80]!r}; it is one of {allowed}, or empty"
-    return ScriptCheck(check.id, kept(text), entry_point, framework), fault or around.fault_of_setting
+    return ScriptCheck(check.id, kept(text), entry_point, framework, script.module), fault or around.fault_of_setting
 
 
 def _read_evaluate(check: pb.Check, around: Around) -> tuple[Check, str]:

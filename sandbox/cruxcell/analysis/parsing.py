@@ -45,10 +45,10 @@ def parse_text(source, mode):
     return _compile(source, CHECK, mode, _ONLY_AST)
 
 
-def compile_tree(tree):
-    # type: (_ast.AST) -> CodeType
-    """The code of an expression's tree; Invalid where it is too deep, which a text may not have been."""
-    code = _compile(tree, CHECK, "eval", 0)  # type: CodeType
+def compile_tree(tree, mode="eval"):
+    # type: (_ast.AST, str) -> CodeType
+    """The code of a tree; Invalid where it is too deep, which a text may not have been."""
+    code = _compile(tree, CHECK, mode, 0)  # type: CodeType
     return code
 
 

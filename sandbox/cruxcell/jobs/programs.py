@@ -7,11 +7,12 @@ import os
 import sys
 from sys import settrace
 
-from cruxcell.analysis.parsing import CHECK, PROGRAM, Invalid, compile_text, parse_text
+from cruxcell.analysis.parsing import PROGRAM, Invalid, compile_text, parse_text
 from cruxcell.analysis.vacuous import refuse_vacuous
 from cruxcell.jobs import devices, stack_limit
 from cruxcell.jobs.audit_guard import Guard
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
+from cruxcell.jobs.program_module import compiled
 from cruxcell.jobs.suites import open_suite
 from cruxcell.namespace import PROGRAM_FILE, module_namespace, resolve
 from cruxcell.protocol import messages, records
@@ -257,7 +258,8 @@ _FOLDER_OF_A_SCRIPT = os.__file__.rpartition("/")[0] + "/json"
 
 def run_script(context, fields):
     # type: (JobContext, list[bytes]) -> None
-    """fields: flags, program, script, entry point, framework, token. All in one process and namespace: IN_PROCESS."""
+    """fields: flags, program, script, entry point, framework, name of the program's module, token. All in one process
+    and namespace: IN_PROCESS."""
     token = fields.pop()
     flags = SCRIPT_FLAGS.unpack(fields[0])[0]
     source, script = [field.decode("utf-8", "surrogatepass") for field in fields[1:3]]
@@ -265,8 +267,8 @@ def run_script(context, fields):
         source, script = source + "\n" + script, ""
     try:
         program = compile_text(source, PROGRAM, "exec")
-        suite = open_suite(fields[4].decode(), script)
-        test = compile_text(suite.code, CHECK, "exec")
+        suite = open_suite(fields[4].decode(), script, fields[5].decode())
+        test = compiled(suite.code, suite.program_module)
         if flags & LOOK:
             refuse_vacuous(parse_text(script, "exec"))
     except Invalid as error:

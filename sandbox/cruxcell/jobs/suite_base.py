@@ -60,6 +60,7 @@ class Suite:
     has_run = False  # has the script run tests by itself, whose results count?
     names = frozenset()  # type: frozenset[str]  # which it uses of the program beside those in `code`
     skips = ()  # type: tuple[type[BaseException], ...]  # what a script raises to have itself skipped
+    program_module = ""  # by which name it imports the program
 
     def __init__(self, source):
         # type: (str) -> None
@@ -76,6 +77,8 @@ class Suite:
         # type: () -> None
         """The script is about to run; what stands in its namespace by now is the program's."""
         sys.modules[MAIN] = self.module
+        if self.program_module:
+            sys.modules[self.program_module] = self.module
         self._not_mine = frozenset(map(id, self.namespace.values()))
 
     def is_compiled(self, script, guard=None):

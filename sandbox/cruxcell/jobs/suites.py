@@ -10,6 +10,7 @@ from cruxcell.analysis.bytecode import dissect
 from cruxcell.analysis.parsing import CHECK, Invalid, parse_text
 from cruxcell.analysis.syntax import walk
 from cruxcell.jobs.kept import Kept
+from cruxcell.jobs.program_module import refuse_taken
 from cruxcell.jobs.pytest_suite import PytestSuite
 from cruxcell.jobs.suite_base import ERROR, FAILED, MAIN, PASSED, SKIPPED, Suite
 from cruxcell.jobs.unittest_suite import UnittestSuite
@@ -23,11 +24,15 @@ if TYPE_CHECKING:
     from cruxcell.jobs.suite_base import Results  # noqa: F401 - in type comments
 
 
-def open_suite(framework, source):
-    # type: (str, str) -> Any
+def open_suite(framework, source, program_module=""):
+    # type: (str, str, str) -> Any
     """The suite that `source` is; for "" what finds out whether it is one. Raises Invalid."""
+    refuse_taken(program_module)
     unnamed = _Maybe if "unittest" in source else _None
-    return {"": unnamed, "unittest": UnittestSuite, "pytest": PytestSuite, "doctest": _Doctest}[framework](source)
+    kinds = {"": unnamed, "unittest": UnittestSuite, "pytest": PytestSuite, "doctest": _Doctest}  # type: dict[str, Any]
+    suite = kinds[framework](source)
+    suite.program_module = program_module
+    return suite
 
 
 class _Maybe(UnittestSuite):

@@ -8,6 +8,7 @@ from _thread import get_ident as _get_ident
 from cruxcell.analysis.bytecode import IMPORTS, dissect, names_in, names_of, uses_its_own
 from cruxcell.analysis.parsing import CHECK
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
+from cruxcell.jobs.program_module import of_main
 from cruxcell.jobs.separated.crossing.exceptions import answered
 from cruxcell.jobs.separated.exchange import permissions
 from cruxcell.jobs.separated.exchange.alongside import Alongside
@@ -113,24 +114,23 @@ class ScriptLink(Link):
         """What a report on the script says besides."""
         return records.BY_IDENTITY * self.compared_by_identity | records.OF_ITS_OWN * self._is_of_its_own
 
-    def provide(self, script, source, entry_point, names=frozenset()):
-        # type: (CodeType, str, str, frozenset[str]) -> None
-        """Put what the script uses of the program into its namespace (`names` besides), and what it tests under
-        `candidate`."""
-        self._source = source
+    def provide(self, script, suite, entry_point):
+        # type: (CodeType, Any, str) -> None
+        """Put what the script uses of the program into its namespace, and what it tests under `candidate`."""
+        self._source = source = suite.code
         named = names_in(script)
         files, listener = PassedFiles(named, names_of(script, IMPORTS)), Listener(named)
         self.has_cancelled = "CancelledError" in named
         bound, lacking = self._names.told()
         self._is_of_its_own, self._mocks = uses_its_own(script), Mocks(named)
-        texts = constant_texts(script)
+        texts = [of_main(each, suite.program_module) for each in constant_texts(script)]
         self.named = frozenset([each for each in (*dissect(script).all_names, *texts) if each[:2] == "__"])
         lender = Lender(script, texts, self._namespace)
         for follow in dict.fromkeys([each for word, each in FOLLOWED.items() if word in source]):
             follow(self)
         follow_named(self.texts, source)
         root = root_of(entry_point)
-        self._names.provide(script, source, root, bound, lender.names | names)
+        self._names.provide(script, source, root, bound, lender.names | suite.names)
         lender.begin(self._names.view, root, self.objects.shown.__contains__, lacking)
         # Not before: names of the program are not heard.
         self.alongside.begin(lender, files, listener, SharedFigures(self, named), Redirected(self.tell, named))

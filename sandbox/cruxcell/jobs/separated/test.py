@@ -1,9 +1,10 @@
 """The test's worker: runs the script on proxies, and ends it when the candidate has certainly failed."""
 
 from cruxcell.analysis.compiled import loaded
-from cruxcell.analysis.parsing import CHECK, Invalid, compile_text, parse_text
+from cruxcell.analysis.parsing import Invalid, parse_text
 from cruxcell.analysis.vacuous import refuse_vacuous, surely_tests
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
+from cruxcell.jobs.program_module import compiled
 from cruxcell.jobs.separated.crossing.exceptions import ANSWERED
 from cruxcell.jobs.separated.rules.configurations import follow_expressions
 from cruxcell.jobs.separated.rules.databases import Databases
@@ -25,14 +26,15 @@ _BETWEEN = 1  # frames that the script does not pay for, of three: _run_suite, _
 
 def run_test(context, fields, is_rehearsal=False):
     # type: (JobContext, list[bytes], bool) -> None
-    """fields: script, entry point, framework, flags, code of the script or nothing, token. ENDED if the script comes to
-    its end; see `ScriptLink` for other ends. `is_rehearsal`: other jobs follow in this process."""
+    """fields: script, entry point, framework, name of the program's module, flags, code of the script or nothing,
+    token. ENDED if the script comes to its end; see `ScriptLink` for other ends. `is_rehearsal`: other jobs follow in
+    this process."""
     token = fields.pop()
     source = fields[0].decode("utf-8", "surrogatepass")
     try:
-        suite = open_suite(fields[2].decode(), source)
-        script = loaded(fields[4]) or compile_text(suite.code, CHECK, "exec")
-        if TEST_FLAGS.unpack(fields[3])[0] & UNREAD and not surely_tests(source, script):
+        suite = open_suite(fields[2].decode(), source, fields[3].decode())
+        script = loaded(fields[5]) or compiled(suite.code, suite.program_module)
+        if TEST_FLAGS.unpack(fields[4])[0] & UNREAD and not surely_tests(source, script):
             refuse_vacuous(parse_text(source, "exec"))
     except Invalid as error:
         context.refuse("the script: %s" % error)
@@ -46,7 +48,7 @@ def run_test(context, fields, is_rehearsal=False):
             link.texts = Texts(context.helper.hear, script, link.may_have_texts, link.leave_at_text, link.may_open)
             Databases(link).follow(link.texts)
             follow_expressions(link.texts)
-        link.provide(script, suite.code, fields[1].decode(), suite.names)
+        link.provide(script, suite, fields[1].decode())
         import_submodules(script, suite.code)
         suite.begin()
         results = _run_suite(script, suite)

@@ -88,6 +88,9 @@ class Lender:
                 self.names = self._placed | bare_names(texts)
                 self._shadows = {each for each in self._placed.union(texts) if hasattr(builtins, each)}
             self._places += places_in(sorted(stored), (), False, modules)
+        if MAIN in names:  # `module.f = ...`
+            self._placed |= stored
+            self.names |= stored
         if "modules" in names or "sys.modules" in texts:
             found = [each for each in dict.fromkeys(texts) if is_dotted(each) and each != MAIN]
             self._watches += [_Watch(("loaded", each, ""), _made_module(each), True) for each in found[:MOST]]

@@ -1,0 +1,42 @@
+"""The name by which a script imports the program: `from solution import f`, `patch("solution.open")`.
+
+Program and script are one module, the main one. It is there under this name, too, once the script runs.
+"""
+
+import sys
+
+from cruxcell.analysis.parsing import CHECK, Invalid, compile_text, compile_tree, parse_text
+from cruxcell.analysis.syntax import walk
+from cruxcell.jobs.suite_base import MAIN
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import CodeType  # noqa: F401 - in type comments
+
+
+def refuse_taken(name):
+    # type: (str) -> None
+    """Not the name of a module that the runtime has: whoever else imports that would find the program."""
+    if name and (name in sys.modules or any(finder.find_spec(name, None) for finder in sys.meta_path)):
+        raise Invalid("module is %r, which this runtime has as a module of its own; choose another name" % name)
+
+
+def compiled(source, name):
+    # type: (str, str) -> CodeType
+    """The code of a script. `import solution` takes the main module by its own name, so that whatever reads the code
+    sees that all names of the program may be looked up there; `from solution import f` names what it takes."""
+    if not name:
+        return compile_text(source, CHECK, "exec")
+    tree = parse_text(source, "exec")
+    for node in walk(tree):
+        if type(node).__name__ == "Import":
+            for each in node.names:
+                if each.name == name:
+                    each.name, each.asname = MAIN, each.asname or name
+    return compile_tree(tree, "exec")
+
+
+def of_main(text, name):
+    # type: (str, str) -> str
+    """A text that may say a place in the program's module, as one in the main module."""
+    return MAIN + text[len(name) :] if name and (text + ".").startswith(name + ".") else text
