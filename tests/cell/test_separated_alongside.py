@@ -311,3 +311,28 @@ def test_the_program_s_own_stream_in_the_place_of_one_is_none_of_the_script_s(
     assert asking.listens() == []
     own["stderr"] = Stream(done)
     assert asking.listens() == ["stderr"]
+
+
+class Refused(BaseException):
+    """The check is over."""
+
+
+def refuse(why: str) -> None:
+    raise Refused(why)
+
+
+def fails(_told: object) -> None:
+    raise TypeError
+
+
+@pytest.mark.parametrize("part", ["a stream", "a listener"])
+def test_what_the_script_cannot_be_shown_is_no_error_of_the_program_s(
+    beside: Any, part: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(Link, "refuse", staticmethod(refuse), raising=False)
+    if part == "a stream":
+        beside._heard = {"stdout": SimpleNamespace(write=fails)}
+    else:
+        beside._listener = SimpleNamespace(hear=fails)
+    with pytest.raises(Refused, match="raises TypeError"):
+        beside.called(len, "call", print, ["fields"])

@@ -187,7 +187,7 @@ class Alongside:
         if files is not None:
             files.take(self._told_of("made_files"))
         if self._listener is not None:
-            self._listener.hear(self._told_of("heard"))
+            self._show(self._listener.hear, self._told_of("heard"))
         if self._lender is not None and self._lender.borrows:
             self._lender.take(self._told_of)
 
@@ -203,7 +203,22 @@ class Alongside:
         """What the candidate has printed since the last time goes to this stream, if there is one."""
         printed = self._told_of("printed", name)
         if type(printed) is str and printed and stream is not None:
-            stream.write(printed)
+            self._show(stream.write, printed)
+
+    def _show(self, show, told):
+        # type: (Callable[[Any], object], Any) -> None
+        """To a stream or a handler of the script's. What that raises, the program would have heard, and perhaps caught:
+        in the script it would look like an error of the program's, which a test may expect."""
+        try:
+            show(told)
+        except Exception as error:
+            self._link.refuse(_NOT_SHOWN % type(error).__name__)
+
+
+_NOT_SHOWN = (
+    "to show the script what the program has printed, warned of or logged raises %s, which the program would hear:"
+    " require IN_PROCESS"
+)
 
 
 def _runs_code(operation, target, streams):
