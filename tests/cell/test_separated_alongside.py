@@ -119,9 +119,28 @@ def test_one_stream_for_both_is_told_once(done: list[Any], monkeypatch: pytest.M
         monkeypatch.setattr(sys, "stderr", stderr)
         made._before([])
         done.append("asked")
-    assert [asked for asked in done if asked == "asked" or asked[0] == "join"] == [
-        ("join", True), "asked", "asked", ("join", False), "asked", "asked",
+    both = ["stdout", "stderr"]
+    assert [asked for asked in done if asked == "asked" or asked[0] == "hear"] == [
+        ("hear", both, True), "asked", "asked", ("hear", both, False), "asked", ("hear", ["stdout"], False), "asked",
     ]  # fmt: skip
+
+
+def test_what_the_script_hears_it_hears_after_a_question_in_the_midst_of_it(
+    done: list[Any], monkeypatch: pytest.MonkeyPatch
+):
+    made, own = Alongside(Link(), sys.stdout, sys.stderr), (sys.stdout, sys.stderr)
+    monkeypatch.setattr(Link, "tell", lambda _self, *asked: done.append(asked))
+    for depth, stdout, told in [
+        (0, io.StringIO(), [("hear", ["stdout"], False)]),
+        (1, own[0], []),
+        (0, own[0], [("hear", [], False)]),
+    ]:
+        monkeypatch.setattr(Link, "depth", lambda _self, depth=depth: depth, raising=False)
+        monkeypatch.setattr(sys, "stdout", stdout)
+        monkeypatch.setattr(sys, "stderr", own[1])
+        done.clear()
+        made._before([])
+        assert [asked for asked in done if asked[0] == "hear"] == told
 
 
 # ---- a question ------------------------------------------------------------------------------------------------------
@@ -298,7 +317,7 @@ def test_a_stream_of_the_script_s_gets_texts(
     asking._link.told["printed"] = printed
     asking.exchange("call", [5])
     heard = [("prints", printed)] if is_heard else []
-    assert done == [("printed", "stdout"), "call", ("printed", "stdout"), *heard]
+    assert done == [("printed", "stdout"), ("hear", ["stdout"], False), "call", ("printed", "stdout"), *heard]
 
 
 def test_the_program_s_own_stream_in_the_place_of_one_is_none_of_the_script_s(

@@ -30,7 +30,7 @@ class Alongside:
         self._link = link
         self._streams = {"stdout": stdout, "stderr": stderr}
         self._own = self._lent = (sys.stdin, builtins.input)
-        self._are_one = False  # the two streams that the script listens to
+        self._hears = ([], False)  # type: tuple[list[str], bool]  # what the program was told of that
         self._heard = {}  # type: dict[str, Any]  # where what the candidate prints to a stream goes instead
         self._lender = None  # type: Lender | None
         self.files = None  # type: PassedFiles | None
@@ -128,11 +128,19 @@ class Alongside:
         heard, streams = self._heard, {name: self._stream(name) for name in self.listens()}
         for name, stream in streams.items():  # of output from before, what is not for another stream
             self._hear(name, heard.get(name) if self._link.depth() or heard.get(name) is stream else None)
-        if self._are_one is not (len(streams) > 1 and streams["stdout"] is streams["stderr"]):
-            self._are_one = not self._are_one
-            self._link.tell("join", self._are_one)
+        hears = self._heard_by(streams)
+        if hears != self._hears:
+            self._hears = hears
+            self._link.tell("hear", *hears)
         self._heard = streams
         return heard, streams
+
+    def _heard_by(self, streams):
+        # type: (dict[str, Any]) -> tuple[list[str], bool]
+        """To which of its streams the program prints for the script, and whether these are one. In the midst of another
+        question, also to those of that, which goes on afterwards."""
+        names = [name for name in self._streams if name in streams or (self._link.depth() and name in self._hears[0])]
+        return names, len(streams) > 1 and streams["stdout"] is streams["stderr"]
 
     def listens(self):
         # type: () -> list[str]
