@@ -134,16 +134,16 @@ def test_what_is_printed_while_the_script_hears_it_is_told_once(monkeypatch: pyt
     print("a")
     print("kept from before", file=own[0])
     print("b", file=sys.stderr)
-    assert [one.printed(None, name) for name in ("stdout", "stdout", "stderr")] == ["a\n", "", ""]
+    assert [one.printed(None, name) for name in ("stdout", "stdout", "stderr")] == [("a", "\n"), (), ()]
     one.hear(None, [], False)
     print("after")
-    assert (sys.stdout, sys.stderr, one.printed(None, "stdout")) == (*own, "")
+    assert (sys.stdout, sys.stderr, one.printed(None, "stdout")) == (*own, ())
     assert (own[0].getvalue(), own[1].getvalue()) == ("before\na\nkept from before\nafter\n", "b\n")
 
 
 def test_what_is_printed_to_one_stream_stays_in_its_order(monkeypatch: pytest.MonkeyPatch):
     one = streams_of("", *begun(monkeypatch))
-    for are_one, told in [(True, ["ab", ""]), (False, ["a", "b"])]:
+    for are_one, told in [(True, [("a", "b"), ()]), (False, [("a",), ("b",)])]:
         one.hear(None, ["stdout", "stderr"], are_one)
         sys.stdout.writelines(["a"])
         sys.stderr.write("b")
@@ -165,7 +165,16 @@ def test_a_stream_that_is_heard_is_as_the_program_s_own(monkeypatch: pytest.Monk
     one.hear(None, ["stdout"], False)
     sys.stdout.buffer.write(b"a")
     assert (sys.stdout.write("b"), sys.stdout.encoding, sys.stdout.isatty()) == (1, "utf-8", False)
-    assert (one.printed(None, "stdout"), capture.take()) == ("ab", "ab")
+    assert (one.printed(None, "stdout"), capture.take()) == (("a", "b"), "ab")
     with pytest.raises(TypeError):
         sys.stdout.write(1)  # type: ignore[call-overload]
-    assert one.printed(None, "stdout") == ""
+    assert one.printed(None, "stdout") == ()
+
+
+def test_very_many_texts_are_told_as_one(monkeypatch: pytest.MonkeyPatch):
+    one = streams_of("", *begun(monkeypatch))
+    one.hear(None, ["stdout"], False)
+    for wanted in (1_000, 1_001, 1_001):
+        sys.stdout.writelines(["a"] * (wanted + (wanted > 1_000)))
+        told = one.printed(None, "stdout")
+        assert (len(told), len("".join(told))) == (wanted, wanted + (wanted > 1_000))

@@ -210,8 +210,9 @@ class Alongside:
         # type: (str, Any) -> None
         """What the candidate has printed since the last time goes to this stream, if there is one."""
         printed = self._told_of("printed", name)
-        if type(printed) is str and printed and stream is not None:
-            self._show(stream.write, printed)
+        for each in printed if type(printed) is tuple and stream is not None else ():
+            if type(each) is str:
+                self._show(stream.write, each)
 
     def _show(self, show, told):
         # type: (Callable[[Any], object], Any) -> None

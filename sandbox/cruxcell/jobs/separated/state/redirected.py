@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from typing import Any, Iterable  # noqa: F401 - in type comments
 
 _NAMES = ("stdout", "stderr")
+_MOST = 1_000  # texts that are told as they were written, before the rest in one
 _PRINTS = frozenset(["print", "pprint", "stdout", "stderr"])
 
 
@@ -85,8 +86,8 @@ class Streams:
                 setattr(sys, name, heard if name in names else self._own[name])
 
     def printed(self, _target, name):
-        # type: (object, str) -> str
-        """What was printed there since the last time this was asked."""
+        # type: (object, str) -> tuple[str, ...]
+        """What was printed there since the last time this was asked, as it was written."""
         return self._heard[name].take()
 
     def streams(self, _target):
@@ -117,10 +118,10 @@ class HeardStream:
             self.write(line)
 
     def take(self):
-        # type: () -> str
+        # type: () -> tuple[str, ...]
         found = self._parts[:]
         del self._parts[: len(found)]  # another thread may have printed more by now
-        return "".join(found)
+        return (*found[:_MOST], *filter(None, ["".join(found[_MOST:])]))
 
     @property
     def buffer(self):
