@@ -49,7 +49,7 @@ class Link:
     threads = SimpleNamespace(outside=lambda function: function())
 
     def tell(self, *asked: Any) -> Any:
-        return asked[0]
+        return ("printed",) if asked[0] == "printed" else asked[0]
 
 
 @pytest.fixture
@@ -119,9 +119,28 @@ def test_one_stream_for_both_is_told_once(done: list[Any], monkeypatch: pytest.M
         monkeypatch.setattr(sys, "stderr", stderr)
         made._before([])
         done.append("asked")
-    assert [asked for asked in done if asked == "asked" or asked[0] == "join"] == [
-        ("join", True), "asked", "asked", ("join", False), "asked", "asked",
+    both = ["stdout", "stderr"]
+    assert [asked for asked in done if asked == "asked" or asked[0] == "hear"] == [
+        ("hear", both, True), "asked", "asked", ("hear", both, False), "asked", ("hear", ["stdout"], False), "asked",
     ]  # fmt: skip
+
+
+def test_what_the_script_hears_it_hears_after_a_question_in_the_midst_of_it(
+    done: list[Any], monkeypatch: pytest.MonkeyPatch
+):
+    made, own = Alongside(Link(), sys.stdout, sys.stderr), (sys.stdout, sys.stderr)
+    monkeypatch.setattr(Link, "tell", lambda _self, *asked: done.append(asked))
+    for depth, stdout, told in [
+        (0, io.StringIO(), [("hear", ["stdout"], False)]),
+        (1, own[0], []),
+        (0, own[0], [("hear", [], False)]),
+    ]:
+        monkeypatch.setattr(Link, "depth", lambda _self, depth=depth: depth, raising=False)
+        monkeypatch.setattr(sys, "stdout", stdout)
+        monkeypatch.setattr(sys, "stderr", own[1])
+        done.clear()
+        made._before([])
+        assert [asked for asked in done if asked[0] == "hear"] == told
 
 
 # ---- a question ------------------------------------------------------------------------------------------------------
@@ -290,15 +309,19 @@ class Stream(io.StringIO):
         return 0
 
 
-@pytest.mark.parametrize(("printed", "is_heard"), [("a", True), ("", False), (None, False), (8, False), (b"a", False)])
+@pytest.mark.parametrize(
+    ("printed", "heard"),
+    [(("a", "", "b"), ["a", "", "b"]), ((), []), (None, []), ("a", []), ((8, b"a"), []), (["a"], [])],
+)
 def test_a_stream_of_the_script_s_gets_texts(
-    asking: Any, done: list[Any], printed: Any, is_heard: bool, monkeypatch: pytest.MonkeyPatch
+    asking: Any, done: list[Any], printed: Any, heard: list[str], monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(sys, "stdout", Stream(done))
     asking._link.told["printed"] = printed
     asking.exchange("call", [5])
-    heard = [("prints", printed)] if is_heard else []
-    assert done == [("printed", "stdout"), "call", ("printed", "stdout"), *heard]
+    shown = [("prints", each) for each in heard]
+    asked = [("printed", "stdout"), ("hear", ["stdout"], False), "call", ("printed", "stdout")]
+    assert done == [*asked, *shown]
 
 
 def test_the_program_s_own_stream_in_the_place_of_one_is_none_of_the_script_s(
@@ -311,3 +334,28 @@ def test_the_program_s_own_stream_in_the_place_of_one_is_none_of_the_script_s(
     assert asking.listens() == []
     own["stderr"] = Stream(done)
     assert asking.listens() == ["stderr"]
+
+
+class Refused(BaseException):
+    """The check is over."""
+
+
+def refuse(why: str) -> None:
+    raise Refused(why)
+
+
+def fails(_told: object) -> None:
+    raise TypeError
+
+
+@pytest.mark.parametrize("part", ["a stream", "a listener"])
+def test_what_the_script_cannot_be_shown_is_no_error_of_the_program_s(
+    beside: Any, part: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(Link, "refuse", staticmethod(refuse), raising=False)
+    if part == "a stream":
+        beside._heard = {"stdout": SimpleNamespace(write=fails)}
+    else:
+        beside._listener = SimpleNamespace(hear=fails)
+    with pytest.raises(Refused, match="raises TypeError"):
+        beside.called(len, "call", print, ["fields"])

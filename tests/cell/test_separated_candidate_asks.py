@@ -30,16 +30,17 @@ def test_what_is_printed_goes_to_the_stream_of_that_time(half: Half, monkeypatch
     half.ask("call", None)
     assert [each[0] for each in half.asked] == ["call"], "nobody asks for what the worker has anyway"
     monkeypatch.setattr(sys, "stdout", first)
-    half.answers["printed"] = ["", "one", "two", "three", "late", "four", "", 8, "inside", "five"]
+    printed = ["one", "two", "three", "late", "four", "", 8, "inside", "five"]
+    half.answers["printed"] = [(VALUE, ()), *[(VALUE, (each,)) for each in printed]]
     half.ask("call", None)
     half.ask("call", None)
     monkeypatch.setattr(sys, "stdout", second)
     half.ask("call", None)  # what the candidate printed in between is for neither
     half.ask("call", None)  # nothing, and what is no text
-    assert (first.wrote, second.wrote) == (["one", "two", "three"], ["four"])
+    assert (first.wrote, second.wrote) == (["one", "two", "three"], ["four", ""])
     half.threads._open, half.alongside._heard = 1, {"stdout": first}
     half.ask("call", None)  # asked while the candidate asks: until then it printed for the first
-    assert (first.wrote[3:], second.wrote[1:], half.alongside._heard) == (["inside"], ["five"], {"stdout": first})
+    assert (first.wrote[3:], second.wrote[2:], half.alongside._heard) == (["inside"], ["five"], {"stdout": first})
 
 
 def test_what_is_printed_may_be_a_text_to_run_when_the_stream_gets_it(half: Half, monkeypatch: pytest.MonkeyPatch):
@@ -53,7 +54,7 @@ def test_what_is_printed_may_be_a_text_to_run_when_the_stream_gets_it(half: Half
     stream = Stream()
     stream.may_run = []
     monkeypatch.setattr(sys, "stdout", stream)
-    half.answers["printed"] = ["", "1 + 1"]
+    half.answers["printed"] = [(VALUE, ()), (VALUE, ("1 + 1",))]
     half.ask("names", None)
     assert (stream.may_run, half.may_have_texts()) == ([True], True)
 

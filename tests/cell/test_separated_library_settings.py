@@ -8,7 +8,13 @@ from typing import Any
 
 import pytest
 from cruxcell.jobs.separated.state.borrowing import Borrower
-from cruxcell.jobs.separated.state.library_settings import LibrarySettings, is_plain, settings_in, settings_of
+from cruxcell.jobs.separated.state.library_settings import (
+    LibrarySettings,
+    is_plain,
+    names_code,
+    settings_in,
+    settings_of,
+)
 
 
 class Settings:
@@ -36,6 +42,8 @@ class Parameters(dict):  # type: ignore[type-arg]
     def __setitem__(self, name: str, value: object) -> None:
         if name not in self:
             raise KeyError(name)
+        if type(value) is list and type(self[name]) is int:
+            raise TypeError(value)
         if type(value) is not type(self[name]):
             raise ValueError(value)
         dict.__setitem__(self, name, value)
@@ -146,6 +154,47 @@ def test_a_value_that_the_library_does_not_take_is_left(parameters: Parameters):
     one = LibrarySettings("matplotlib", ["size", "name"])
     one.take({"size": "large", "name": "b"})
     assert (parameters["size"], parameters["name"]) == (1, "b")
+    one.take({"size": [2], "name": "c"})
+    assert (parameters["size"], parameters["name"]) == (1, "c")
+
+
+def test_what_the_library_raises_of_a_value_is_no_error_of_the_script_s(
+    django: Settings, monkeypatch: pytest.MonkeyPatch
+):
+    def set_none(*_: object) -> None:
+        raise TypeError
+
+    django.configure()
+    monkeypatch.setattr(Settings, "__setattr__", set_none)
+    LibrarySettings("django.conf", ["CHARSET"]).take({"CHARSET": "ascii"})
+    assert django._wrapped.CHARSET == "utf-8"
+
+
+@pytest.mark.parametrize(
+    ("value", "is_so"),
+    [
+        ("unittest.mock.MagicMock", True),
+        ("builtins:exit", True),
+        ("__main__.f", True),
+        ([["a"], ("json:loads",)], True),
+        ("json", False),
+        ("django.core.mail.Backend", False),
+        ("no_module_of_anybody.com", False),
+        ("json.", False),
+        ("serif", False),
+        ("/static/", False),
+        (1.5, False),
+        (None, False),
+    ],
+)
+def test_a_text_names_code_of_another_module_than_the_library_s(value: object, is_so: bool):
+    assert names_code(value, "django") is is_so
+
+
+def test_no_code_that_the_program_names_is_the_script_s(parameters: Parameters):
+    one = LibrarySettings("matplotlib", ["name", "names"])
+    one.take({"name": "matplotlib.pyplot:close", "names": ["builtins:exit"]})
+    assert (parameters["name"], parameters["names"]) == ("matplotlib.pyplot:close", ["a"])
 
 
 def test_a_library_that_keeps_its_parameters_otherwise_has_none(monkeypatch: pytest.MonkeyPatch):

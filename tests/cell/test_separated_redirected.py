@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 import pytest
+from cruxcell.jobs.capture import Capture
 from cruxcell.jobs.separated.state.redirected import Redirected, Streams
 
 
@@ -98,14 +99,82 @@ def test_a_program_that_names_none_is_asked_once(monkeypatch: pytest.MonkeyPatch
     assert (answers.asked, sys.stdout) == (1, own[0])
 
 
-def test_the_program_says_what_it_has_put_there_since_it_was_loaded(monkeypatch: pytest.MonkeyPatch):
-    own = begun(monkeypatch)
-    harness_s, stream = io.StringIO(), io.StringIO()
-    assert Streams("print(1)", own).streams(None) is None
-    one = Streams("sys.stdout", [harness_s])
+def streams_of(text: str, out: Any, err: Any) -> Streams:
+    made = Streams({"stdout": out, "stderr": err})
+    made.begin(text)
+    return made
+
+
+def test_a_program_that_names_no_stream_has_its_own(monkeypatch: pytest.MonkeyPatch):
+    own, stream, harness_s = begun(monkeypatch), io.StringIO(), io.StringIO()
+    assert streams_of("print(1)", *own).streams(None) is None
+    one = streams_of("sys.stdout", harness_s, own[1])
     assert one.streams(None) == [None, None]
     sys.stderr = stream
     assert one.streams(None) == [None, stream]
     sys.stderr = harness_s
     assert one.streams(None) == [None, None]
-    assert Streams("sys.stderr", [harness_s]).streams(None) == [None, None]
+    one.hear(None, ["stderr"], False)
+    assert one.streams(None) == [None, None]
+
+
+def test_a_program_without_a_stream_is_asked_for_others(monkeypatch: pytest.MonkeyPatch):
+    own = begun(monkeypatch)
+    monkeypatch.delattr(sys, "stderr")
+    one = streams_of("sys.stderr", *own)
+    one.hear(None, ["stdout", "stderr"], False)
+    assert (one.streams(None), hasattr(sys, "stderr")) == ([None, None], False)
+
+
+def test_what_is_printed_while_the_script_hears_it_is_told_once(monkeypatch: pytest.MonkeyPatch):
+    own = begun(monkeypatch)
+    one = streams_of("", *own)
+    print("before")
+    one.hear(None, ["stdout"], False)
+    print("a")
+    print("kept from before", file=own[0])
+    print("b", file=sys.stderr)
+    assert [one.printed(None, name) for name in ("stdout", "stdout", "stderr")] == [("a", "\n"), (), ()]
+    one.hear(None, [], False)
+    print("after")
+    assert (sys.stdout, sys.stderr, one.printed(None, "stdout")) == (*own, ())
+    assert (own[0].getvalue(), own[1].getvalue()) == ("before\na\nkept from before\nafter\n", "b\n")
+
+
+def test_what_is_printed_to_one_stream_stays_in_its_order(monkeypatch: pytest.MonkeyPatch):
+    one = streams_of("", *begun(monkeypatch))
+    for are_one, told in [(True, [("a", "b"), ()]), (False, [("a",), ("b",)])]:
+        one.hear(None, ["stdout", "stderr"], are_one)
+        sys.stdout.writelines(["a"])
+        sys.stderr.write("b")
+        assert [one.printed(None, name) for name in ("stdout", "stderr")] == told
+
+
+def test_what_the_program_has_put_there_stays(monkeypatch: pytest.MonkeyPatch):
+    one = streams_of("", *begun(monkeypatch))
+    sys.stdout = mine = io.StringIO()
+    one.hear(None, ["stdout"], False)
+    assert sys.stdout is mine
+
+
+def test_a_stream_that_is_heard_is_as_the_program_s_own(monkeypatch: pytest.MonkeyPatch):
+    capture = Capture(lambda: None)
+    capture.set_limit(100)
+    monkeypatch.setattr(sys, "stdout", capture)
+    one = streams_of("", capture, sys.stderr)
+    one.hear(None, ["stdout"], False)
+    sys.stdout.buffer.write(b"a")
+    assert (sys.stdout.write("b"), sys.stdout.encoding, sys.stdout.isatty()) == (1, "utf-8", False)
+    assert (one.printed(None, "stdout"), capture.take()) == (("a", "b"), "ab")
+    with pytest.raises(TypeError):
+        sys.stdout.write(1)  # type: ignore[call-overload]
+    assert one.printed(None, "stdout") == ()
+
+
+def test_very_many_texts_are_told_as_one(monkeypatch: pytest.MonkeyPatch):
+    one = streams_of("", *begun(monkeypatch))
+    one.hear(None, ["stdout"], False)
+    for wanted in (1_000, 1_001, 1_001):
+        sys.stdout.writelines(["a"] * (wanted + (wanted > 1_000)))
+        told = one.printed(None, "stdout")
+        assert (len(told), len("".join(told))) == (wanted, wanted + (wanted > 1_000))

@@ -164,13 +164,6 @@ def test_what_names_stand_for_follows_the_program(server: _Server, namespace: di
     assert server.view == {"f": None, "g": 8}
 
 
-def test_what_was_printed_is_told_once(server: _Server, context: Context):
-    context.stdout.text, context.stderr.text = "one", "other"
-    assert [server.printed(None, "stdout"), server.printed(None, "stderr")] == ["one", "other"]
-    context.stdout.text = "one two"
-    assert [server.printed(None, "stdout"), server.printed(None, "stderr")] == [" two", ""]
-
-
 def test_streams_are_lent_and_given_back(server: _Server, monkeypatch: pytest.MonkeyPatch):
     own, ask = io.StringIO(), lambda: "own"
     monkeypatch.setattr(sys, "stdin", own)

@@ -61,7 +61,7 @@ def run_serve(context, fields):
     if getrecursionlimit() == depth:  # the program has set none of its own
         set_recursion_depth(_HARNESS_FRAMES)
         server.own_depth = getrecursionlimit()
-    server.link.more["streams"] = Streams(text, (context.stdout, context.stderr)).streams
+    server.streams.begin(text)
     try:
         server.link.serve()
     except BaseException:  # the candidate has broken what serves it, which is its failure: the test sees it gone
@@ -80,7 +80,9 @@ class _Server:
         self.steps = self.flags = 0
         self.view = {}  # type: dict[str, object]
         self.link = Link(False, self.run)
-        self.link.more.update({"names": self.names, "look": self.look, "printed": self.printed, "lend": self.lend})
+        self.link.more.update({"names": self.names, "look": self.look, "lend": self.lend})
+        self.streams = Streams({"stdout": context.stdout, "stderr": context.stderr})
+        self.link.more.update({name: getattr(self.streams, name) for name in ("hear", "printed", "streams")})
         self.link.more.update(
             drive=self.drive,
             copy=self.copy,
@@ -98,12 +100,11 @@ class _Server:
             self.link.more[name] = self._looking(function)
         self._awaited, self.own_depth = Awaited(), 0  # a depth that the program has not set
         self._borrower = Borrower(namespace, _HARNESS_FRAMES + _FRAMES_OF_PARTNERS)
-        self.link.more.update(join=self.join, variables=self._borrower.variables, settings=settings_of)
+        self.link.more.update(variables=self._borrower.variables, settings=settings_of)
         self.link.more.update(contexts=self._borrower.contexts.told)
         self.link.more.update(used=used, most_memory=most_memory)
         self._traced = Traced()
         self.link.more.update(trace=self._traced.trace, traced=self._traced.traced)
-        self._told = {"stdout": 0, "stderr": 0}
         self._own = (sys.stdin, builtins.input)
         self.link.before_answer = self.refresh
         connect(self.link)
@@ -171,20 +172,6 @@ class _Server:
             else:
                 self.view[name] = value
         return self.view, modules
-
-    def printed(self, _target, name):
-        # type: (object, str) -> str
-        """What was printed to a stream since the last time this was asked."""
-        text = getattr(self._context, name).take()  # type: str
-        told, self._told[name] = self._told[name], len(text)
-        return text[told:]
-
-    def join(self, _target, are_one):
-        # type: (object, bool) -> None
-        """Does the test have one stream for both? What is printed to either stays in its order then."""
-        out, err = self._context.stdout, self._context.stderr
-        if sys.stderr is out or sys.stderr is err:
-            sys.stderr = out if are_one else err
 
     def lend(self, _target, stdin, ask):
         # type: (object, Any, Any) -> None

@@ -30,7 +30,7 @@ class Alongside:
         self._link = link
         self._streams = {"stdout": stdout, "stderr": stderr}
         self._own = self._lent = (sys.stdin, builtins.input)
-        self._are_one = False  # the two streams that the script listens to
+        self._hears = ([], False)  # type: tuple[list[str], bool]  # what the program was told of that
         self._heard = {}  # type: dict[str, Any]  # where what the candidate prints to a stream goes instead
         self._lender = None  # type: Lender | None
         self.files = None  # type: PassedFiles | None
@@ -128,11 +128,19 @@ class Alongside:
         heard, streams = self._heard, {name: self._stream(name) for name in self.listens()}
         for name, stream in streams.items():  # of output from before, what is not for another stream
             self._hear(name, heard.get(name) if self._link.depth() or heard.get(name) is stream else None)
-        if self._are_one is not (len(streams) > 1 and streams["stdout"] is streams["stderr"]):
-            self._are_one = not self._are_one
-            self._link.tell("join", self._are_one)
+        hears = self._heard_by(streams)
+        if hears != self._hears:
+            self._hears = hears
+            self._link.tell("hear", *hears)
         self._heard = streams
         return heard, streams
+
+    def _heard_by(self, streams):
+        # type: (dict[str, Any]) -> tuple[list[str], bool]
+        """To which of its streams the program prints for the script, and whether these are one. In the midst of another
+        question, also to those of that, which goes on afterwards."""
+        names = [name for name in self._streams if name in streams or (self._link.depth() and name in self._hears[0])]
+        return names, len(streams) > 1 and streams["stdout"] is streams["stderr"]
 
     def listens(self):
         # type: () -> list[str]
@@ -187,7 +195,7 @@ class Alongside:
         if files is not None:
             files.take(self._told_of("made_files"))
         if self._listener is not None:
-            self._listener.hear(self._told_of("heard"))
+            self._show(self._listener.hear, self._told_of("heard"))
         if self._lender is not None and self._lender.borrows:
             self._lender.take(self._told_of)
 
@@ -202,8 +210,24 @@ class Alongside:
         # type: (str, Any) -> None
         """What the candidate has printed since the last time goes to this stream, if there is one."""
         printed = self._told_of("printed", name)
-        if type(printed) is str and printed and stream is not None:
-            stream.write(printed)
+        for each in printed if type(printed) is tuple and stream is not None else ():
+            if type(each) is str:
+                self._show(stream.write, each)
+
+    def _show(self, show, told):
+        # type: (Callable[[Any], object], Any) -> None
+        """To a stream or a handler of the script's. What that raises, the program would have heard, and perhaps caught:
+        in the script it would look like an error of the program's, which a test may expect."""
+        try:
+            show(told)
+        except Exception as error:
+            self._link.refuse(_NOT_SHOWN % type(error).__name__)
+
+
+_NOT_SHOWN = (
+    "to show the script what the program has printed, warned of or logged raises %s, which the program would hear:"
+    " require IN_PROCESS"
+)
 
 
 def _runs_code(operation, target, streams):

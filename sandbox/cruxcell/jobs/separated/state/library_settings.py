@@ -1,7 +1,7 @@
 """Settings that a library has once in a process: those of django, and the rcParams of matplotlib.
 
 What the script sets of them the program has from then on. Of the program's the script has that there are any (django
-asks for some, whatever they are), and those that it names, if they are plain data.
+asks for some, whatever they are), and those that it names, if they are plain data that names no code.
 """
 
 import sys
@@ -50,12 +50,19 @@ class LibrarySettings:
         anew meanwhile."""
         if type(told) is not dict:  # the program has none
             return
-        told = {name: told[name] for name in self.names if name in told and is_plain(told[name])}
+        told = {name: told[name] for name in self.names if name in told and self._may_be(told[name])}
         new = _difference(told, self._told)
         if new or self._last is None:
             self._told.update(new)
-            self._put(new)
+            try:
+                self._put(new)
+            except Exception:  # of what the library would not take, which is no error of the script's
+                pass
             self._last = {**self._before(), **new}
+
+    def _may_be(self, value):
+        # type: (Any) -> bool
+        return is_plain(value) and not names_code(value, self.library.partition(".")[0])
 
     def _before(self):
         # type: () -> dict[str, Any]
@@ -89,6 +96,23 @@ def is_plain(value, depth=2):
     if type(value) in (list, tuple):
         return depth > 0 and all(is_plain(each, depth - 1) for each in value)
     return type(value) in (type(None), bool, int, float, str)
+
+
+def names_code(value, library):
+    # type: (Any, str) -> bool
+    """Is a text in it the path of something in a module that is not the library's own? Libraries import and call what
+    some of their settings name (`PASSWORD_HASHERS`, `figure.hooks`)."""
+    if type(value) in (list, tuple):
+        return any(names_code(each, library) for each in value)
+    root, *rest = value.replace(":", ".").split(".") if type(value) is str else [""]
+    is_path = bool(rest) and all(each.isidentifier() for each in [root, *rest])
+    return is_path and root != library and _is_there(root)
+
+
+def _is_there(module):
+    # type: (str) -> bool
+    find = __import__("importlib.util", None, None, ["find_spec"]).find_spec
+    return module in sys.modules or find(module) is not None
 
 
 def _difference(now, before):
@@ -135,7 +159,7 @@ def _set_matplotlib(values):
     for name, value in values.items():
         try:
             sys.modules["matplotlib"].rcParams[name] = value
-        except (KeyError, ValueError):  # of a program that has what matplotlib would not take
+        except Exception:  # whatever matplotlib raises of what it does not take: the others it may
             pass
 
 

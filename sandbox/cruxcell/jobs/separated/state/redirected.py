@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from typing import Any, Iterable  # noqa: F401 - in type comments
 
 _NAMES = ("stdout", "stderr")
+_MOST = 1_000  # texts that are told as they were written, before the rest in one
 _PRINTS = frozenset(["print", "pprint", "stdout", "stderr"])
 
 
@@ -60,17 +61,73 @@ class Redirected:
 
 
 class Streams:
-    """Of the candidate's half. `text`: the program, which has its streams by now."""
+    """Of the candidate's half: its standard streams, `own`, from before the program runs."""
 
-    def __init__(self, text, own):
-        # type: (str, Any) -> None
+    def __init__(self, own):
+        # type: (dict[str, Any]) -> None
+        self._own, self._heard = own, {name: HeardStream(stream) for name, stream in own.items()}
+        self._known = [*own.values(), *self._heard.values()]  # type: list[Any]
+        self._are_named = True
+
+    def begin(self, text):
+        # type: (str) -> None
+        """The program has run, which is this text, and has its streams by now."""
         self._are_named = any(name in text for name in _NAMES)
-        self._own = [*own, *[getattr(sys, name) for name in _NAMES]]
+        self._known += [getattr(sys, name, None) for name in _NAMES]
+
+    def hear(self, _target, names, are_one):
+        # type: (object, list[str], bool) -> None
+        """The script hears what is printed to these streams from now on, as one if they `are_one`: what is printed to
+        either stays in its order then. What the program has kept of its streams from before nobody hears."""
+        for name in _NAMES:
+            now = getattr(sys, name, None)
+            if any(now is each for each in (*self._own.values(), *self._heard.values())):
+                heard = self._heard["stdout" if are_one else name]
+                setattr(sys, name, heard if name in names else self._own[name])
+
+    def printed(self, _target, name):
+        # type: (object, str) -> tuple[str, ...]
+        """What was printed there since the last time this was asked, as it was written."""
+        return self._heard[name].take()
 
     def streams(self, _target):
         # type: (object) -> list[Any] | None
         """What the program has put in the place of its streams, None of one that is its own; None if it names none."""
         if not self._are_named:
             return None
-        found = [getattr(sys, name) for name in _NAMES]
-        return [None if any(each is own for own in self._own) else each for each in found]
+        found = [getattr(sys, name, None) for name in _NAMES]
+        return [None if any(each is known for known in self._known) else each for each in found]
+
+
+class HeardStream:
+    """In the place of a standard stream while the script hears what is printed there. All goes to that stream, too."""
+
+    def __init__(self, own):
+        # type: (Any) -> None
+        self._own, self._parts = own, []  # type: Any, list[str]
+
+    def write(self, text):
+        # type: (str) -> int
+        size = self._own.write(text)  # type: int
+        self._parts.append(str.__str__(text))
+        return size
+
+    def writelines(self, lines):
+        # type: (Iterable[str]) -> None
+        for line in lines:
+            self.write(line)
+
+    def take(self):
+        # type: () -> tuple[str, ...]
+        found = self._parts[:]
+        del self._parts[: len(found)]  # another thread may have printed more by now
+        return (*found[:_MOST], *filter(None, ["".join(found[_MOST:])]))
+
+    @property
+    def buffer(self):
+        # type: () -> Any
+        return type(self._own.buffer)(self)
+
+    def __getattr__(self, name):
+        # type: (str) -> Any
+        return getattr(self._own, name)
