@@ -173,6 +173,7 @@ TESTS = {
     "cruxcell/jobs/separated/state/figures.py": ["cell/test_separated_figures.py", *_PAIRS],
     "cruxcell/jobs/separated/state/files.py": ["cell/test_separated_files.py", *_PAIRS],
     "cruxcell/jobs/separated/state/folders.py": ["cell/test_separated_files.py", *_PAIRS],
+    "cruxcell/jobs/separated/state/changed_times.py": ["cell/test_separated_changed_times.py", *_PAIRS],
     "cruxcell/jobs/separated/state/listening.py": ["cell/test_separated_listening.py", *_PAIRS],
     "cruxcell/jobs/separated/proxies/readings.py": ["cell/test_separated_equality.py", *_PAIRS],
     "cruxcell/jobs/separated/exchange/link.py": ["cell/test_link.py", *_PAIRS],

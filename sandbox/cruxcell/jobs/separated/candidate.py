@@ -17,6 +17,7 @@ from cruxcell.jobs.separated.proxies.deriving import made_class
 from cruxcell.jobs.separated.proxies.looking import LOOKING, keep
 from cruxcell.jobs.separated.proxies.shared_names import told_class
 from cruxcell.jobs.separated.rules.pickles import PickledHere
+from cruxcell.jobs.separated.state import changed_times
 from cruxcell.jobs.separated.state.borrowing import Borrower
 from cruxcell.jobs.separated.state.figures import ProgramFigures
 from cruxcell.jobs.separated.state.files import ProgramFiles
@@ -50,6 +51,7 @@ def run_serve(context, fields):
     namespace = module_namespace()
     server = _Server(context, program, namespace)
     stack_limit.install_for(text)
+    changed_times.install_for(text)
     keep(text)
     context.start(messages.DIRECT, 1)
     depth = getrecursionlimit()

@@ -29,6 +29,7 @@ from cruxcell.jobs.separated.rules.pickles import Pickles, follow_joblib, follow
 from cruxcell.jobs.separated.rules.program_names import ProgramNames
 from cruxcell.jobs.separated.rules.script import constant_texts, expects_on, raises_by_itself
 from cruxcell.jobs.separated.rules.texts import Texts  # noqa: F401 - in type comments
+from cruxcell.jobs.separated.state import changed_times
 from cruxcell.jobs.separated.state.figures import SharedFigures
 from cruxcell.jobs.separated.state.files import PassedFiles
 from cruxcell.jobs.separated.state.lending import Lender
@@ -129,6 +130,7 @@ class ScriptLink(Link):
         for follow in dict.fromkeys([each for word, each in FOLLOWED.items() if word in source]):
             follow(self)
         follow_named(self.texts, source)
+        changed_times.install_for(source)
         root = root_of(entry_point)
         self._names.provide(script, source, root, bound, lender.names | names)
         lender.begin(self._names.view, root, self.objects.shown.__contains__, lacking)
