@@ -262,6 +262,7 @@ LEFT_OUT = {
     "cruxcell/jobs/capture.py": "runs in the candidate's process; the daemon believes none of it",
     "cruxcell/jobs/context.py": "runs in the candidate's process; the daemon believes none of it",
     "cruxcell/jobs/devices.py": "runs in the candidate's process; the daemon believes none of it",
+    "cruxcell/jobs/disk_figures.py": "runs in the candidate's process; the daemon believes none of it",
     "cruxcell/jobs/probe.py": "the daemon's own checks of its confinement",
     "cruxcell/jobs/programs.py": "runs in the candidate's process; the daemon believes none of it",
     "cruxcell/jobs/stack_limit.py": "runs in the candidate's process; the daemon believes none of it",

@@ -7,6 +7,7 @@ from _thread import get_ident as _get_ident
 
 from cruxcell.analysis.bytecode import IMPORTS, dissect, names_in, names_of, uses_its_own
 from cruxcell.analysis.parsing import CHECK
+from cruxcell.jobs import disk_figures
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
 from cruxcell.jobs.separated.crossing.exceptions import answered
 from cruxcell.jobs.separated.exchange import permissions
@@ -131,6 +132,7 @@ class ScriptLink(Link):
             follow(self)
         follow_named(self.texts, source)
         changed_times.install_for(source)
+        disk_figures.install_for(source, self._context.scratch_bytes)
         root = root_of(entry_point)
         self._names.provide(script, source, root, bound, lender.names | names)
         lender.begin(self._names.view, root, self.objects.shown.__contains__, lacking)
