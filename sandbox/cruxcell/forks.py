@@ -137,7 +137,7 @@ class Forks:
             os.dup2(payload + 1, worker.REPORT)
             if channel >= 0:
                 os.dup2(channel, CHANNEL)
-            self._context.memory_bytes = order.rlimits_key[0]
+            self._context.memory_bytes, self._context.scratch_bytes = order.rlimits_key[0], self._scratch_bytes
             if is_dropped:
                 worker.discard(payload)
             if self._scratch_bytes:

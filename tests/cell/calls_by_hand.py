@@ -43,7 +43,7 @@ class Helper:
 class Context:
     """Notes what a job does, in order."""
 
-    report = 3
+    report, scratch_bytes = 3, 0
 
     def __init__(self, *opened: str) -> None:
         self.helper: Any = Helper()

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from cruxcell.jobs.separated.state import files, folders
 from cruxcell.jobs.separated.state.files import PassedFiles, ProgramFiles
-from cruxcell.jobs.separated.state.folders import Folder
+from cruxcell.jobs.separated.state.folders import NOTHING_ABOUT, Folder
 
-ABOUT = (0, 0o600)  # a file: its time and permissions
+ABOUT = (0, 0o600, 0)  # a file: its time and permissions, and when it was changed
 
 
 class Halves:
@@ -214,7 +214,7 @@ def test_the_working_folder_follows_and_is_passed(halves: Halves, monkeypatch: p
         [".config", None, ABOUT, ".config/rc", b"7", ABOUT],
         ["a", "text", ABOUT],
         ["a", 7, ABOUT],
-        *[["a", b"7", about] for about in ("now", 5, (5,), (5, "7"), (5, 7, 7), [5, 7], (True, 7))],
+        *[["a", b"7", about] for about in ("now", 5, (5,), (5, 7), (5, 7, "7"), (5, 7, 7, 7), [5, 7, 7], (True, 7, 7))],
         ["a", b"7"],
         [5, b"7", ABOUT],
         "a",
@@ -250,7 +250,7 @@ def test_what_the_script_makes_anew_is_its_own(halves: Halves):
 
 
 def test_a_time_that_cannot_be_is_left(halves: Halves):
-    halves.passed.take(["a", b"7", (1 << 80, 0o600)])
+    halves.passed.take(["a", b"7", (1 << 80, 0o600, 0)])
     assert (halves.test / "a").read_text() == "7"
 
 
@@ -385,7 +385,7 @@ def test_a_file_of_long_ago_is_as_it_was(tmp_path: Path):
     folder.told("a")
     assert not folder.has_changed("a")
     os.link(place, tmp_path / "b")
-    folder.put("a", b"2", (10**9, 0o600))
+    folder.put("a", b"2", (10**9, 0o600, 0))
     assert (place.read_text(), (tmp_path / "b").read_text(), folder.has_changed("a")) == ("2", "2", False)
 
 
@@ -525,7 +525,7 @@ def test_a_working_folder_is_told_once(halves: Halves, monkeypatch: pytest.Monke
     assert made.made(None) == []
     (halves.program / "d").mkdir()
     monkeypatch.chdir(halves.program / "d")
-    assert made.made(None) == ["d", None, (0, 0), "", "d", (0, 0)]
+    assert made.made(None) == ["d", None, NOTHING_ABOUT, "", "d", NOTHING_ABOUT]
     assert made.made(None) == []
     monkeypatch.chdir("/")
     assert made.made(None) == [], "it is none of the program's"
@@ -534,7 +534,7 @@ def test_a_working_folder_is_told_once(halves: Halves, monkeypatch: pytest.Monke
     made.have(None, "none")
     assert (os.getcwd(), made.made(None)) == (str(halves.program), [])
     monkeypatch.chdir("d")
-    assert made.made(None) == ["", "d", (0, 0)]
+    assert made.made(None) == ["", "d", NOTHING_ABOUT]
 
 
 def mode_of(path: Path) -> int:
@@ -570,7 +570,7 @@ def test_a_file_that_nobody_may_write_to_is_another_when_it_is_made_anew(halves:
 
 
 def test_no_file_runs_as_whose_it_is(halves: Halves):
-    halves.passed.take(["a", b"7", (0, 0o7755)])
+    halves.passed.take(["a", b"7", (0, 0o7755, 0)])
     assert mode_of(halves.test / "a") == 0o755
 
 

@@ -27,7 +27,7 @@ class Left(Exception):
 
 
 class Context:
-    stdout, stderr = sys.stdout, sys.stderr
+    stdout, stderr, scratch_bytes = sys.stdout, sys.stderr, 0
 
 
 class Half(ScriptLink):

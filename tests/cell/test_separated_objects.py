@@ -40,7 +40,7 @@ class End:
         self.is_test = is_test
         self.objects, self.containers = Objects(is_test), Containers(0 if is_test else 1)
         self.doubts = Doubts()
-        self.has_cancelled = False
+        self.has_cancelled, self.named = False, frozenset[str]()
         self.asked: list[tuple[Any, ...]] = []
 
     def ask(self, *question: object) -> object:

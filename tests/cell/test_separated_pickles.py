@@ -38,6 +38,7 @@ class Link:
 
     def __init__(self) -> None:
         self.asked: list[Any] = []
+        self.named = frozenset[str]()
         self.answers: dict[str, Any] = {"unpickle": (8, len(DATA)), "pickle": b"theirs", "pickled": []}
         self.made: list[str] = []
         self.alongside: Any = types.SimpleNamespace(files=types.SimpleNamespace(is_made_there=self.is_made_there))

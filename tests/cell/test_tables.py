@@ -435,7 +435,7 @@ class Tests:
     class_of_proxies = remote.RemoteType
 
     def __init__(self, is_test: bool = True) -> None:
-        self.is_test = is_test
+        self.is_test, self.named = is_test, frozenset[str]()
 
     def ask(self, operation: str, *_fields: object) -> int:
         if operation == "get":

@@ -8,7 +8,7 @@ from cruxcell.analysis.determinism import has_sets, is_seedless
 from cruxcell.analysis.hermetic import may_share_by, names_bound_by, names_bound_for
 from cruxcell.analysis.operands import Inspector, call_findings, is_literal
 from cruxcell.analysis.parsing import CHECK, PROGRAM, Invalid, OutOfRoom, classify_call, compile_text
-from cruxcell.jobs import stack_limit
+from cruxcell.jobs import disk_figures, stack_limit
 from cruxcell.jobs.context import RULE, JobContext  # noqa: F401 - in type comments
 from cruxcell.jobs.separated.rules.configurations import follow_expressions, follow_named
 from cruxcell.jobs.separated.rules.databases import Databases
@@ -314,6 +314,7 @@ def run_apply(context, fields, read=None):
     namespace = module_namespace()
     guard = guard_of(context, program) if read is not None else None
     stack_limit.install_for(source)
+    disk_figures.install_for(source, context.scratch_bytes)
     context.start(messages.DIRECT, 1)
     try:
         context.run(program, namespace)

@@ -43,7 +43,7 @@ class JobContext:
     # There is no other attribute, so a candidate cannot shadow a method.
     __slots__ = (
         "_ended", "_started", "arguments", "budget", "helper", "index", "memory_bytes", "opened", "output_limit",
-        "progress", "report", "seals", "stderr", "stdout", "step_limit", "used_cpu_ns",
+        "progress", "report", "scratch_bytes", "seals", "stderr", "stdout", "step_limit", "used_cpu_ns",
     )  # fmt: skip
 
     def __init__(self, helper, report, progress, seals=False, opened=frozenset()):
@@ -51,7 +51,7 @@ class JobContext:
         self.helper, self.seals = helper, seals
         self.opened = opened
         self.report, self.progress = report, progress
-        self.step_limit = self.output_limit = self.budget = self.memory_bytes = 0
+        self.step_limit = self.output_limit = self.budget = self.memory_bytes = self.scratch_bytes = 0
         self.index = 0
         self.stdout = Capture(self._overflow)
         self.stderr = ErrorCapture(self._overflow)

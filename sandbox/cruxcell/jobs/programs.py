@@ -9,7 +9,7 @@ from sys import settrace
 
 from cruxcell.analysis.parsing import PROGRAM, Invalid, compile_text, parse_text
 from cruxcell.analysis.vacuous import refuse_vacuous
-from cruxcell.jobs import devices, stack_limit
+from cruxcell.jobs import devices, disk_figures, stack_limit
 from cruxcell.jobs.audit_guard import Guard
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
 from cruxcell.jobs.program_module import compiled
@@ -73,6 +73,7 @@ def run_stdio(context, fields, at_the_end=_AT_THE_END):
     if b"/dev/std" in fields[1]:
         devices.install()
     stack_limit.install_for(source)
+    disk_figures.install_for(source, context.scratch_bytes)
     if any(name in fields[1] for name in _READ_LINES):
         _show_lines_of(source)
     sys.argv = [PROGRAM_FILE, *context.arguments]

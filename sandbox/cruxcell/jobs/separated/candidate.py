@@ -7,7 +7,7 @@ from sys import getrecursionlimit, setrecursionlimit
 
 from cruxcell.analysis.bytecode import lacked_names
 from cruxcell.analysis.parsing import PROGRAM, Invalid, compile_text
-from cruxcell.jobs import stack_limit
+from cruxcell.jobs import disk_figures, stack_limit
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
 from cruxcell.jobs.separated.crossing.classes import state_of
 from cruxcell.jobs.separated.exchange.link import CALL, Link, connect
@@ -17,6 +17,7 @@ from cruxcell.jobs.separated.proxies.deriving import made_class
 from cruxcell.jobs.separated.proxies.looking import LOOKING, keep
 from cruxcell.jobs.separated.proxies.shared_names import told_class
 from cruxcell.jobs.separated.rules.pickles import PickledHere
+from cruxcell.jobs.separated.state import changed_times
 from cruxcell.jobs.separated.state.borrowing import Borrower
 from cruxcell.jobs.separated.state.figures import ProgramFigures
 from cruxcell.jobs.separated.state.files import ProgramFiles
@@ -50,6 +51,8 @@ def run_serve(context, fields):
     namespace = module_namespace()
     server = _Server(context, program, namespace)
     stack_limit.install_for(text)
+    disk_figures.install_for(text, context.scratch_bytes)
+    changed_times.install_for(text)
     keep(text)
     context.start(messages.DIRECT, 1)
     depth = getrecursionlimit()

@@ -7,6 +7,7 @@ from _thread import get_ident as _get_ident
 
 from cruxcell.analysis.bytecode import IMPORTS, dissect, names_in, names_of, uses_its_own
 from cruxcell.analysis.parsing import CHECK
+from cruxcell.jobs import disk_figures
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
 from cruxcell.jobs.program_module import of_main
 from cruxcell.jobs.separated.crossing.exceptions import answered
@@ -30,6 +31,7 @@ from cruxcell.jobs.separated.rules.pickles import Pickles, follow_joblib, follow
 from cruxcell.jobs.separated.rules.program_names import ProgramNames
 from cruxcell.jobs.separated.rules.script import constant_texts, expects_on, raises_by_itself
 from cruxcell.jobs.separated.rules.texts import Texts  # noqa: F401 - in type comments
+from cruxcell.jobs.separated.state import changed_times
 from cruxcell.jobs.separated.state.figures import SharedFigures
 from cruxcell.jobs.separated.state.files import PassedFiles
 from cruxcell.jobs.separated.state.lending import Lender
@@ -129,6 +131,8 @@ class ScriptLink(Link):
         for follow in dict.fromkeys([each for word, each in FOLLOWED.items() if word in source]):
             follow(self)
         follow_named(self.texts, source)
+        changed_times.install_for(source)
+        disk_figures.install_for(source, self._context.scratch_bytes)
         root = root_of(entry_point)
         self._names.provide(script, source, root, bound, lender.names | suite.names)
         lender.begin(self._names.view, root, self.objects.shown.__contains__, lacking)

@@ -29,6 +29,7 @@ from cruxcell.jobs.separated.proxies.operations import (
     NONE,
     OF_THE_TEST,
     mro_of,
+    own_of,
 )
 from cruxcell.jobs.separated.proxies.placing import is_reading
 from cruxcell.jobs.separated.proxies.remote import (
@@ -100,6 +101,7 @@ def make_class(name, number, bases, offers, overrides, stands_for):  # noqa: PLR
     if not is_test:
         namespace.update({each[1:]: Asked(each[1:]) for each in offers if each[:1] == "."})
     namespace.update(libraries.told(offers, is_test and not plain))
+    namespace.update(_called_by_name(is_test and not plain))
     if stands_for is not None:
         namespace.update(_of_known_class(stands_for))
     owned = own_names(family)
@@ -136,6 +138,30 @@ def _of_known_class(stands_for):
         else:
             found.update(PARTS)
     return found
+
+
+def _called_by_name(is_opaque):
+    # type: (bool) -> dict[str, Any]
+    """What an object has for a script that names methods which every object has: those of a proxy know nothing of what
+    it stands for."""
+    return {"__getattribute__": _attribute} if is_opaque and _OF_EVERY_OBJECT & connection[0].named else {}
+
+
+_OF_EVERY_OBJECT = frozenset(["__getattribute__", "__init__"])
+
+
+def _attribute(self, name):
+    # type: (Any, str) -> Any
+    """What is here, but `counter.__init__(0)` and `mail.__getattribute__("app")` are for the program's object."""
+    if name == "__getattribute__" or (name == "__init__" and not _is_defined(type(self), name)):
+        return RemoteBase.__getattr__(self, name)
+    return _get(self, name)
+
+
+def _is_defined(cls, name):
+    # type: (Any, str) -> bool
+    """By a class that the script derives?"""
+    return any(name in own_of(each) for each in mro_of(cls)[:-1])
 
 
 def _is_no_descriptor_here(self, cls, name):

@@ -10,6 +10,7 @@ decimals      the context of decimal numbers, which it sets, too
 mocks         mocks of the script that it reads back from the program
 figures       figures of pyplot, of which both have the same
 folders       the scratch folder of one half
+changed_times when files of the other half were changed
 files         files that the script passes, and those that the program makes
 listening     warnings and logs of the program that the script listens to
 redirected    streams of the program's that the script prints to

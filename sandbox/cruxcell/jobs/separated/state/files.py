@@ -12,7 +12,7 @@ import os
 import sys
 from stat import S_IFMT
 
-from cruxcell.jobs.separated.state.folders import IS_FOLDER, IS_GONE, Folder, is_path
+from cruxcell.jobs.separated.state.folders import IS_FOLDER, IS_GONE, NOTHING_ABOUT, Folder, is_path
 from cruxcell.protocol.messages import FILELESS_MODULES, SCRATCH_FOLDER
 
 TYPE_CHECKING = False
@@ -165,7 +165,7 @@ class PassedFiles:
             return
         for path, content, about in zip(told[0::3], told[1::3], told[2::3]):
             is_content = content is IS_GONE or content is IS_FOLDER or type(content) is bytes
-            is_told = is_content and type(about) is tuple and list(map(type, about)) == [int, int]
+            is_told = is_content and type(about) is tuple and list(map(type, about)) == [int, int, int]
             if is_told and is_path(path) and self._may_take(path, content):
                 self._made_there.pop(path, None)
                 if self._folder.put(path, content, about):  # else it may be the script's still
@@ -263,7 +263,7 @@ class ProgramFiles:
         working = folder.below(".")
         if working is not None and working != self._working:
             self._working = working
-            told += [_WORKING, working, (0, 0)]
+            told += [_WORKING, working, NOTHING_ABOUT]
         return told
 
 

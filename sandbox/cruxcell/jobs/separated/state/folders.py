@@ -4,6 +4,8 @@ import os
 from stat import S_ISDIR, S_ISREG, S_IWUSR
 from time import time_ns as _time_ns
 
+from cruxcell.jobs.separated.state import changed_times
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
@@ -12,6 +14,7 @@ IS_FOLDER, IS_GONE = None, False  # in the place of a file's content, or of how 
 _DEEPEST = 64
 _RACY_NS = 100_000_000  # a clock of files ticks every few milliseconds: a file may change and look as before
 _PERMISSIONS = 0o777
+NOTHING_ABOUT = (0, 0, 0)  # a folder, or what is gone
 
 
 class Folder:
@@ -82,9 +85,9 @@ class Folder:
         return b"".join(parts)
 
     def put(self, path, content, about):
-        # type: (str, Any, tuple[int, int]) -> bool
+        # type: (str, Any, tuple[int, int, int]) -> bool
         """Have it there as the other half has. What cannot be is left as it is. Is it? `about`: time and permissions of
-        a file."""
+        a file, and when it was changed."""
         if self._is_below_a_link(path):  # another place than the path says
             return False
         is_put = False
@@ -94,6 +97,7 @@ class Folder:
             if type(content) is bytes:
                 os.chmod(self._at(path), about[1] & _PERMISSIONS)
                 os.utime(self._at(path), ns=(about[0], about[0]), follow_symlinks=False)
+                changed_times.note(self._at(path), about[2])
         except (OSError, OverflowError, ValueError):
             pass
         self._is_alike(path, content)
@@ -116,11 +120,11 @@ class Folder:
         return any(self.looks("/".join(parts[:end])) is not IS_FOLDER for end in range(1, len(parts) + 1))
 
     def told(self, path):
-        # type: (str) -> tuple[str, Any, tuple[int, int]]
+        # type: (str) -> tuple[str, Any, tuple[int, int, int]]
         """Its path, content, and what is `about` it, which the other half is told."""
         looks, content = self.looks(path), self.content(path)
         self._is_alike(path, content)
-        return path, content, looks[2:4] if type(looks) is tuple else (0, 0)
+        return path, content, looks[2:5] if type(looks) is tuple else NOTHING_ABOUT
 
     def _is_alike(self, path, content):
         # type: (str, Any) -> None
@@ -167,7 +171,8 @@ class Folder:
         if not S_ISREG(found.st_mode):
             return IS_GONE
         is_racy = found.st_mtime_ns > _time_ns() - _RACY_NS
-        return found.st_ino, found.st_size, found.st_mtime_ns, found.st_mode & _PERMISSIONS, is_racy
+        about = found.st_mtime_ns, found.st_mode & _PERMISSIONS, found.st_ctime_ns
+        return (found.st_ino, found.st_size, *about, is_racy)
 
     def has_any(self):
         # type: () -> bool
