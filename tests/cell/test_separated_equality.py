@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, deque
-from datetime import date
+from datetime import date, timedelta
 from decimal import Decimal
+from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
@@ -97,6 +98,16 @@ def test_two_objects_of_a_class_that_the_script_knows_may_hold_the_same(
         ([], [], True),
         (["1" * 200], [int("1" * 200)], True),
         (["1" * 201], [int("1" * 201)], False),  # which none looks through
+        ([2, 1.5, Decimal("0.1")], [Fraction(2), Fraction(3, 2), Fraction(1, 10)], True),
+        ([Fraction(3, 2)], [3, 2], True),
+        (["3/2", Fraction(5)], [Fraction(3, 2), 5], True),
+        ([2], [Fraction(2, 3)], True),  # its numerator
+        ([4], [Fraction(2, 3)], False),
+        ([1, -2.5], [complex(1, -2.5)], True),
+        ([complex(1, float("nan"))], [1], False),
+        ([90], [timedelta(seconds=90)], True),
+        ([date(2024, 5, 6)], [2024, 5, 6], True),
+        ([date(2024, 5, 6)], [2024, 5], False),
     ],
 )
 def test_a_value_is_shown_by_no_more_than_what_it_is_in_another_form(values: list[Any], held: list[Any], are: bool):

@@ -304,10 +304,7 @@ class Link:
     def call(self, target, arguments, keywords):
         # type: (Any, tuple[Any, ...], dict[str, Any]) -> Any
         names = "\0".join(keywords)
-        kind, value = self.exchange("call", [target, names, *arguments, *keywords.values()])
-        if kind == RAISED:
-            raise value
-        return value
+        return _given(*self.exchange("call", [target, names, *arguments, *keywords.values()]))
 
     def means_a_class(self, cls):  # noqa: ARG002 - the test's end knows
         # type: (object) -> bool
@@ -329,10 +326,19 @@ class Link:
 
     def ask(self, operation, *fields):
         # type: (str, Any) -> Any
-        kind, value = self.exchange(operation, list(fields))
-        if kind == RAISED:
-            raise value
+        return _given(*self.exchange(operation, list(fields)))
+
+
+def _given(kind, value):
+    # type: (bytes, Any) -> Any
+    """What an answer gives. No frame refers to what it raises: the traceback would hold itself, and the variables of
+    all who call this, until garbage is collected."""
+    if kind != RAISED:
         return value
+    try:
+        raise value
+    finally:
+        del value
 
 
 def _places(data):

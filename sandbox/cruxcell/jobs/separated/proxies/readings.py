@@ -1,4 +1,4 @@
-"""What a value is in another form: the numbers and words in a text, a number of another type, the fields of a date."""
+"""What a value is in another form: the numbers and words in a text, another type of number, the fields of a date."""
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -6,8 +6,18 @@ if TYPE_CHECKING:
 
 _LONGEST = 200
 _SEPARATORS = frozenset(" .,:/-_")
-_FIELDS = ("year", "month", "day", "hour", "minute", "second")
-_DATES = frozenset(["date", "datetime", "time"])
+_OF_TIMES = ("hour", "minute", "second")
+_OF_DATES = ("year", "month", "day")
+# The numbers of which a value of the library's is made.
+_FIELDS = {
+    ("builtins", "complex"): ("real", "imag"),
+    ("datetime", "date"): _OF_DATES,
+    ("datetime", "datetime"): (*_OF_DATES, *_OF_TIMES),
+    ("datetime", "time"): _OF_TIMES,
+    ("datetime", "timedelta"): ("days", "seconds", "microseconds"),
+    ("fractions", "Fraction"): ("numerator", "denominator"),
+}  # type: dict[tuple[str, str], tuple[str, ...]]
+_NUMBERS = frozenset([("builtins", "int"), ("builtins", "float"), ("decimal", "Decimal")])
 
 
 def all_shown(values, held):
@@ -23,12 +33,13 @@ def readings_of(value):
     kind = type(value)
     if kind is str:
         return _readings_of_text(value.strip()) if len(value) <= _LONGEST else []
-    if kind in (int, float) or (kind.__module__, kind.__name__) == ("decimal", "Decimal"):
-        number = _number(str(value))
-        return [] if number is None else [{number}]
-    if kind.__module__ == "datetime" and kind.__name__ in _DATES:
-        return [{_number(str(getattr(value, each))) for each in _FIELDS if hasattr(value, each)}]
-    return []
+    name = kind.__module__, kind.__name__
+    if name not in _NUMBERS and name not in _FIELDS:
+        return []
+    parts = [getattr(value, each) for each in _FIELDS[name]] if name in _FIELDS else [value]
+    numbers = {_number(str(each)) for each in parts}  # type: set[Any]
+    found = [] if None in numbers else [numbers]
+    return [{value}, *found] if name == ("fractions", "Fraction") else found
 
 
 def _readings_of_text(text):
