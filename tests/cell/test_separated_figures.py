@@ -211,6 +211,14 @@ def test_the_program_goes_on_with_what_the_script_has_begun(both: Both):
     assert both.plt.numbers() == []
 
 
+def test_of_what_is_kept_under_no_number_nothing_is_told(both: Both):
+    both.plt.kept.figs["own"] = Manager(1)
+    assert both.given() == []
+    mine = both.plt.figure(3)
+    assert both.given() == [[], [3], [], 3]
+    assert both.plt.gcf() is mine
+
+
 def test_which_is_the_current_one_is_told(both: Both):
     first, second = both.ask(both.theirs.figure), both.ask(both.theirs.figure)
     assert both.plt.gcf() is second
