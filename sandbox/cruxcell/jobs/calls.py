@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from cruxcell.native import Helper  # noqa: F401 - in type comments
 
+    Checks = tuple[tuple[str, str], ...]  # (entry point, call) of each check
     Plan = tuple[tuple[str, str, CodeType | None], ...]  # (class, detail, code) of each check
 
 CALL = compile("f(*a, **k)", "<check>", "eval")
@@ -48,20 +49,8 @@ def run_calls(context, fields, more_flags=0):  # noqa: C901 - who arms the seal 
     worker of its own. Calls that are to be evaluated TOGETHER follow each other all the same, until the worker ends,
     within the time of one.
     """
-    helper, report = context.helper, context.report
-    flags, source, checks = _read(context, fields, more_flags)
-    loaded = loaded_count()
-    program, planned = _parse(source, checks, bool(flags & BUNDLED), CHECK if flags & CHECKER else PROGRAM)
-    is_asked = flags & INSPECT or (flags & SHARE and RULE not in context.opened)
-    bound = _bound(helper, source, program) if program is not None and is_asked else None
-    names = frozenset() if program is None else _bound_here(context, flags, source, program, planned, bound)
-    sharing, planned = share(context, flags, names, planned)
-    plan = records.plan(sharing, "".join([item[0] for item in planned]), [item[1] for item in planned if item[1]])
-    inspector = None
-    if flags & INSPECT:
-        context.send(plan)
-        plan = b""
-        inspector = _inspect_texts(context, source, program, checks, planned, bound)
+    helper, report, loaded = context.helper, context.report, loaded_count()
+    flags, checks, program, sharing, planned, plan, inspector = _prepare(context, fields, more_flags)
     bytecode.forget()
     set_recursion_depth(2)
     gc.freeze()  # what is ours need not be looked through for what a check left
@@ -101,9 +90,28 @@ def run_calls(context, fields, more_flags=0):  # noqa: C901 - who arms the seal 
     return spent
 
 
+def _prepare(context, fields, more_flags):
+    # type: (JobContext, list[bytes], int) -> tuple[int, Checks, CodeType | None, bool, Plan, bytes, Inspector | None]
+    """Parse everything: (flags, checks, the program, may the calls share, the plan, its record, who looks at operands).
+    Where somebody does, the record is sent here, and b""."""
+    flags, source, checks = _read(context, fields, more_flags)
+    program, planned = _parse(source, checks, bool(flags & BUNDLED), CHECK if flags & CHECKER else PROGRAM)
+    is_asked = flags & INSPECT or (flags & SHARE and RULE not in context.opened)
+    bound = _bound(context.helper, source, program) if program is not None and is_asked else None
+    names = frozenset() if program is None else _bound_here(context, flags, source, program, planned, bound)
+    sharing, planned = share(context, flags, names, planned)
+    plan = records.plan(sharing, "".join([item[0] for item in planned]), [item[1] for item in planned if item[1]])
+    inspector = None
+    if flags & INSPECT:
+        context.send(plan)
+        plan = b""
+        inspector = _inspect_texts(context, source, program, checks, planned, bound)
+    return flags, checks, program, sharing, planned, plan, inspector
+
+
 def _read(context, fields, more_flags):
-    # type: (JobContext, list[bytes], int) -> tuple[int, str, tuple[tuple[str, str], ...]]
-    """(flags, program, (entry point, call) of each check) of a JOB_CALLS."""
+    # type: (JobContext, list[bytes], int) -> tuple[int, str, Checks]
+    """(flags, program, checks) of a JOB_CALLS."""
     flags = CALLS_FLAGS.unpack(fields[0])[0] | more_flags
     if not context.seals:
         flags &= ~SHARE
@@ -166,7 +174,7 @@ def loaded_count():
 
 
 def _parse(source, checks, is_beside, name):
-    # type: (str, tuple[tuple[str, str], ...], bool, str) -> tuple[CodeType | None, Plan]
+    # type: (str, Checks, bool, str) -> tuple[CodeType | None, Plan]
     """(code of the program or None, [(class, detail, code) of each check]). `is_beside`: others share this worker.
 
     Where there was no room for a text, the texts of others may be why: then its check is ALONE."""
@@ -220,7 +228,7 @@ def _bound_here(context, flags, source, program, planned, bound):  # noqa: PLR09
 
 
 def _inspect_texts(context, source, program, checks, planned, bound):  # noqa: PLR0917 - all that parsing found
-    # type: (JobContext, str, CodeType | None, tuple[tuple[str, str], ...], Plan, frozenset[str] | None) -> Inspector | None
+    # type: (JobContext, str, CodeType | None, Checks, Plan, frozenset[str] | None) -> Inspector | None
     """Report what the texts alone say, before any of them runs. `bound`: as for `share`."""
     if program is None:
         return None
