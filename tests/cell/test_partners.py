@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 from cruxcell.jobs.separated.exchange import link as links
 from cruxcell.jobs.separated.exchange import partners
-from cruxcell.jobs.separated.exchange.line import Line
 from cruxcell.jobs.separated.exchange.link import VALUE, Broken, Link
 from cruxcell.jobs.separated.exchange.one_thread import QUESTION, RAISED
 from cruxcell.jobs.separated.exchange.partners import Partners
@@ -343,16 +342,6 @@ def test_no_garbage_is_collected_while_a_thread_has_the_line(ends: Any):
     far.send(message(VALUE, 1, EIGHT))
     assert asking.result() == 8
     until(gc.isenabled, WAIT_S)
-
-
-def test_where_one_thread_asks_garbage_is_collected_as_ever():
-    line = Line()
-    with line:
-        assert gc.isenabled()
-        line.share()
-        with line:
-            assert not gc.isenabled()
-        assert gc.isenabled()
 
 
 def test_a_finalizer_in_the_thread_that_reads_leaves_nothing_that_has_come(ends: Any, monkeypatch: Any):
