@@ -133,7 +133,7 @@ def job(flags: int, program: str, *texts: str, context: Context | None = None) -
 
 def noting(context: Context) -> Any:
     def seal(_report: int, index: int, record: bytes = b"") -> None:
-        context.done.append("s" if index < 0 else f"s{index}")
+        context.done.append("s" if index == -1 else f"s{index}")
         if record:
             context.send(record)
 

@@ -152,6 +152,13 @@ def test_it_serves_until_the_other_end_hangs_up_or_says_nonsense(other: Other):
     link.serve()
 
 
+@pytest.mark.parametrize(("kind", "answers"), [(QUESTION, 1), (VALUE, 0), (RAISED, 0)])
+def test_what_is_no_question_is_not_answered(kind: bytes, answers: int, other: Other):
+    other.send(message(kind, 1, text("special"), text("ab"), text("__len__")))
+    end(is_test=False).serve()
+    assert len(other.got()) == answers
+
+
 def test_half_a_head_is_nonsense(other: Other):
     other.send(frames.frame([QUESTION, u32(1), u32(0, 2) + text("names") + b"N"]))
     end(is_test=False).serve()

@@ -234,6 +234,13 @@ def test_what_a_class_gives_that_was_there_is_looked_at_again(other: Other):
     assert (remote.standing_of(cls(1)), again) == (HANDED_OVER, [old])
 
 
+def test_a_candidate_asks_for_every_hash(either: Other):
+    """What the test's classes are called says nothing to it."""
+    either.means = False
+    thing = either.thing("__eq__ __hash__")
+    assert hash(thing) == (object.__hash__(thing) if either.is_test else 8)
+
+
 def test_what_the_test_has_made_is_found_by_its_hash(other: Other):
     new, before = made(other, "__eq__ __hash__")
     assert (hash(new), hash(before)) == (8, 8)

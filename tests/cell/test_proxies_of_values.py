@@ -32,6 +32,15 @@ def test_a_value_answers_for_itself(either: Other):
     assert (issubclass(mixed, RemoteObject), issubclass(mixed, list)) == (False, True)
 
 
+def test_a_class_may_give_a_hash_to_what_has_none(either: Other):
+    """The hash of a value that has one is that of what it equals, where the test finds it."""
+    for base, hashes in ((list, 8), (int, 7 if either.is_test else 8)):
+        cls = either.cls(base, overrides="__hash__")
+        value = cls.__new__(cls, *[7] * (base is int))
+        remote.give_number(value, 7)
+        assert hash(value) == hashes
+
+
 def test_an_error_tells_what_it_told(either: Other):
     cls = either.cls(ValueError, offers="__str__ __repr__ __len__ __enter__", overrides="append")
     made: Any = cls.__new__(cls, 8)

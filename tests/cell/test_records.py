@@ -29,6 +29,11 @@ def test_the_line_is_that_of_the_program_or_check():
     assert records.line_of(caught("import json\n\njson.loads('x')", "<check>")) == 3
     assert records.line_of(caught("1 / 0", "other")) == 0
     assert records.line_of(ValueError()) == 0
+    trace = caught("1 / 0").__traceback__
+    assert trace is not None
+    assert trace.tb_next is not None
+    lineless = types.TracebackType(None, trace.tb_next.tb_frame, 1 << 20, -1)  # behind the end of its code
+    assert records.line_of(ValueError().with_traceback(lineless)) in (0, -1)  # -1 up to 3.10
 
 
 def test_what_was_raised_is_told_as_texts_and_a_line():

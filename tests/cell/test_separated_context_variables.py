@@ -54,7 +54,8 @@ def test_what_the_program_has_entered_the_script_has(variables: ContextVariables
     for odd in ({}, None, [theirs]):
         variables.take({"var": theirs})
         variables.take(odd)
-        assert request_.get(None) is None
+        with pytest.raises(LookupError):
+            request_.get()
 
 
 def test_what_the_script_has_entered_itself_stays(variables: ContextVariables, request_: ContextVar[Any]):
@@ -73,7 +74,8 @@ def test_the_program_has_what_it_is_lent(request_: ContextVar[Any]):
     borrower.take("contexts", "flask.globals", "none", False, mine)
     assert (request_.get(None), borrower.contexts.told(None, "flask.globals")) == (mine, {})
     borrower.take("contexts", "flask.globals", "var", True, None)
-    assert request_.get(None) is None
+    with pytest.raises(LookupError):  # by which flask says that nothing is under way
+        request_.get()
 
 
 def test_the_program_tells_what_it_has_entered(request_: ContextVar[Any], monkeypatch: pytest.MonkeyPatch):
@@ -83,8 +85,18 @@ def test_the_program_tells_what_it_has_entered(request_: ContextVar[Any], monkey
     token = request_.set(own)
     assert contexts.told(None, "flask.globals") == {"var": own}
     request_.reset(token)
+    contexts.put("flask.globals", "var", object())
+    token = request_.set(None)
+    assert not any(contexts.told(None, "flask.globals").values())
+    request_.reset(token)
     monkeypatch.delitem(sys.modules, "flask.globals")
     assert contexts.told(None, "flask.globals") == {}
+
+
+def test_what_the_program_does_not_use_is_not_imported_to_tell_of_it(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delitem(sys.modules, "this", raising=False)
+    assert ProgramContexts().told(None, "this") == {}
+    assert "this" not in sys.modules
 
 
 def test_another_thread_has_contexts_of_its_own(variables: ContextVariables, request_: ContextVar[Any]):

@@ -3,153 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections import OrderedDict
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from cruxcell.jobs.separated.crossing.numbered import Shown
 from cruxcell.jobs.separated.state.figures import ProgramFigures, SharedFigures
-
-HELPERS, PYPLOT, FIGURE = "matplotlib._pylab_helpers", "matplotlib.pyplot", "matplotlib.figure"
-
-
-class Axes:
-    def __init__(self) -> None:
-        self.title, (self.xaxis, self.yaxis) = SimpleNamespace(get_text=str), [SimpleNamespace(label=self)] * 2
-        self.drawn: list[str] = []
-
-    def get_text(self) -> str:
-        return ""
-
-    def get_children(self) -> list[object]:
-        return [*range(10), *self.drawn]
-
-
-class Figure:
-    def __init__(self) -> None:
-        self.patch, self.axes, self.others = object(), [], []  # type: Any, list[Any], list[str]
-        self.canvas = SimpleNamespace(figure=self, draw=lambda: "drawn")
-
-    def get_children(self) -> list[object]:
-        return [self.patch, *self.axes, *self.others]
-
-    def get_label(self) -> str:
-        return ""
-
-    def plot(self) -> None:
-        if not self.axes:
-            self.axes.append(Axes())
-        self.axes[-1].drawn.append("line")
-
-
-class Manager:
-    _cidgcf = 1
-
-    def __init__(self, num: int) -> None:
-        self.num, self.canvas = num, Figure().canvas
-
-    def destroy(self) -> None:
-        pass
-
-
-class Pyplot:
-    """As much of it as is asked here, with what it keeps for itself as the real one does."""
-
-    def __init__(self) -> None:
-        class Gcf:
-            figs: Any = OrderedDict()
-
-            @classmethod
-            def destroy(cls, num: int) -> None:
-                if num in cls.figs:
-                    cls.figs.pop(num).destroy()
-
-            @classmethod
-            def set_active(cls, manager: Any) -> None:
-                cls.figs[manager.num] = manager
-                cls.figs.move_to_end(manager.num)
-
-        self.kept = Gcf
-        self.modules = {HELPERS: ModuleType(HELPERS), PYPLOT: ModuleType(PYPLOT), FIGURE: ModuleType(FIGURE)}
-        vars(self.modules[HELPERS])["Gcf"] = Gcf
-        vars(self.modules[PYPLOT])["figure"] = self.figure
-        vars(self.modules[FIGURE])["Figure"] = Figure
-
-    def figure(self, num: int = 0) -> Any:
-        num = num or max(self.kept.figs, default=0) + 1
-        self.kept.set_active(self.kept.figs.get(num) or Manager(num))
-        return self.gcf()
-
-    def gcf(self) -> Any:
-        figs = self.kept.figs
-        return next(reversed(figs.values())).canvas.figure if figs else self.figure()
-
-    def numbers(self) -> list[int]:
-        return list(self.kept.figs)
-
-
-class OfTheirs(type):
-    """The class of classes of what is the program's."""
-
-
-class Theirs(metaclass=OfTheirs):
-    """The program's manager of a figure, which the script has by the figure's canvas."""
-
-    def __init__(self, num: int, canvas: Any) -> None:
-        self.num, self.canvas = num, canvas
-
-
-class Both:
-    """The two halves: `plt` the script's, `theirs` the program's."""
-
-    def __init__(self) -> None:
-        self.plt, self.theirs, self.shown = Pyplot(), Pyplot(), Shown(True)
-        link = SimpleNamespace(
-            exchange=self._exchange,
-            threads=SimpleNamespace(reads=lambda: False),
-            objects=SimpleNamespace(shown=self.shown, class_of_proxies=OfTheirs),
-        )
-        self.asked, self.told = 0, None  # type: int, Any
-        self.shared, self.program = SharedFigures(link, {"plt"}), ProgramFigures()
-
-    def _exchange(self, operation: str, _fields: object) -> tuple[bytes, Any]:
-        assert operation == "figures"
-        self.asked += 1
-        with having(self.theirs):
-            return b"v", self.program.figures(None) if self.told is None else self.told
-
-    def given(self, *values: Any) -> list[Any]:
-        with having(self.plt):
-            return self.shared.given(list(values))
-
-    def ask(self, function: Any = None, *values: Any) -> Any:
-        """A question of the script's."""
-        given = self.given(*values)
-        with having(self.theirs):
-            if given:
-                self.program.have(None, *given)
-            found = function(*values) if function else None
-        self.shared.is_old = True
-        return found
-
-
-@contextmanager
-def having(one: Pyplot) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        for name, module in one.modules.items():
-            patch.setitem(sys.modules, name, module)
-        yield
-
-
-@pytest.fixture
-def both() -> Iterator[Both]:
-    made = Both()
-    made.ask()
-    with having(made.plt):
-        yield made
+from played_pyplot import HELPERS, PYPLOT, Axes, Both, Figure, Manager, Pyplot, Theirs, both_halves, having  # noqa: F401 - a fixture
 
 
 def test_a_script_that_names_no_pyplot_shares_nothing():
@@ -211,6 +70,14 @@ def test_the_program_goes_on_with_what_the_script_has_begun(both: Both):
     assert both.plt.numbers() == []
 
 
+def test_of_what_is_kept_under_no_number_nothing_is_told(both: Both):
+    both.plt.kept.figs["own"] = Manager(1)
+    assert both.given() == []
+    mine = both.plt.figure(3)
+    assert both.given() == [[], [3], [], 3]
+    assert both.plt.gcf() is mine
+
+
 def test_which_is_the_current_one_is_told(both: Both):
     first, second = both.ask(both.theirs.figure), both.ask(both.theirs.figure)
     assert both.plt.gcf() is second
@@ -219,6 +86,52 @@ def test_which_is_the_current_one_is_told(both: Both):
     assert both.given() == []
     both.plt.figure(2)
     assert both.ask(both.theirs.gcf) is second
+
+
+def test_which_is_the_current_one_of_both_the_program_hears(both: Both):
+    first, _second = both.ask(both.theirs.figure), both.ask(both.theirs.figure)
+    assert both.plt.figure(1) is first
+    assert both.ask(both.theirs.gcf) is first
+    both.plt.figure(3)
+    both.plt.figure(1)
+    assert both.given() == [[], [3], [], 1]
+    assert both.given() == []
+
+
+def test_a_figure_of_the_program_that_comes_back_to_it_is_not_passed(both: Both):
+    theirs = both.ask(both.theirs.figure)
+    assert both.plt.gcf() is theirs
+    assert both.given(theirs) == []
+
+
+def test_another_figure_of_the_program_with_the_same_number_is_that(both: Both):
+    first = both.ask(both.theirs.figure)
+    both.ask(first.plot)
+    assert both.plt.gcf() is first
+
+    def another() -> Any:
+        both.theirs.kept.destroy(1)
+        return both.theirs.figure(1)
+
+    second = both.ask(another)
+    assert both.plt.gcf() is second
+
+
+def test_what_the_script_draws_on_what_both_have_begun_it_closes_for_both(both: Both):
+    mine = both.plt.figure()
+    both.ask()
+    mine.plot()
+    assert both.plt.gcf() is mine
+    both.plt.kept.destroy(1)
+    both.ask()
+    assert both.theirs.numbers() == []
+
+
+@pytest.mark.parametrize("missing", [HELPERS, PYPLOT])
+def test_a_program_without_pyplot_has_no_figures(missing: str, both: Both, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delitem(sys.modules, missing)
+    both.program.have(None, [], [1], [], 1)
+    assert both.plt.numbers() == []
 
 
 def test_a_figure_of_the_program_that_the_script_makes_the_current_one_is_that(both: Both):

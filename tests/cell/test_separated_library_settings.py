@@ -97,6 +97,27 @@ def test_a_script_that_configures_nothing_new_configures(django: Settings):
     assert (told(one), told(one)) == ([{}], [])
 
 
+def test_a_program_that_configures_nothing_new_configures_the_script(django: Settings):
+    LibrarySettings("django.conf", []).take({})
+    assert django.configured
+
+
+def test_names_of_its_own_are_known_where_the_script_has_configured_them(django: Settings):
+    django.configure(MINE=1)
+    one = LibrarySettings("django.conf", ["MINE", "OTHER"])
+    assert one.names == ["MINE"]
+    django.DEBUG = True
+    assert told(one) == [{"DEBUG": True}]
+
+
+def test_what_has_no_value_is_no_setting(django: Settings):
+    class Wrapped(SimpleNamespace):
+        DEBUG = property(lambda self: self.missing)
+
+    django.__dict__["_wrapped"] = Wrapped(CHARSET="ascii")
+    assert settings_of(None, "django.conf", "CHARSET", "DEBUG") == {"CHARSET": "ascii"}
+
+
 def test_the_program_is_configured_once_and_then_set(django: Settings):
     borrower = Borrower({})
     borrower.take("settings", "django.conf", "", False, {"CHARSET": "ascii"})
@@ -137,6 +158,33 @@ def test_parameters_that_are_set_and_those_that_are_named(parameters: Parameters
     assert told(one) == [{"size": 2, "name": "b"}]
     one.take({"size": 3, "name": "c"})
     assert (parameters["size"], parameters["name"], told(one)) == (3, "b", [])
+
+
+def test_a_script_that_names_no_parameter_asks_for_none(parameters: Parameters):
+    assert LibrarySettings("matplotlib", ["plt"]).asks == ()
+
+
+def test_a_value_is_another_if_its_type_is_and_the_same_if_it_equals_nothing(parameters: Parameters):
+    parameters.update(width=float("nan"))
+    one = LibrarySettings("matplotlib", ["size"])
+    assert told(one) == []
+    parameters.update(size=True)
+    assert told(one) == [{"size": True}]
+
+
+def test_of_what_the_program_does_not_tell_the_script_keeps_its_own(parameters: Parameters):
+    one = LibrarySettings("matplotlib", ["size", "name"])
+    one.take({"name": "b"})
+    assert (parameters["size"], parameters["name"]) == (1, "b")
+
+
+def test_what_the_program_was_lent_is_no_news_of_it(parameters: Parameters):
+    one = LibrarySettings("matplotlib", ["size"])
+    parameters["size"] = 3
+    assert told(one) == [{"size": 3}]
+    parameters["size"] = 4
+    one.take({"size": 3})
+    assert parameters["size"] == 4
 
 
 def test_what_the_script_has_set_meanwhile_stays(parameters: Parameters):

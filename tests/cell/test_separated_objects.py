@@ -24,7 +24,7 @@ from cruxcell.jobs.separated.crossing.exceptions import ANSWERED
 from cruxcell.jobs.separated.crossing.objects import Objects
 from cruxcell.jobs.separated.proxies import remote, runs
 from cruxcell.jobs.separated.proxies.doubts import Doubts
-from cruxcell.values import writer
+from cruxcell.values import reader, writer
 from cruxcell.values.canonical import TooLarge
 from cruxcell.values.containers import Containers, Garbled
 from cruxcell.values.reader import Reader
@@ -379,6 +379,21 @@ def test_a_list_that_is_nested_too_deep_is_an_object(test: End, candidate: End, 
     while isinstance(found, list):
         (found,) = found
     assert remote.number_of(found)
+
+
+def test_a_value_of_a_class_is_read_as_deep_as_it_is_written(
+    test: End, candidate: End, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(writer, "MAX_DEPTH", 20)
+    monkeypatch.setattr(reader, "MAX_DEPTH", 5)  # which reads 20 more
+    deep: Any = ()
+    cls: Any = type("Own", (tuple,), {"__module__": "__main__"})
+    for _ in range(10):
+        deep = cls([deep])
+    found, depth = test.reads(candidate.sends(deep)), 0
+    while found:
+        (found,), depth = found, depth + 1
+    assert depth == 10
 
 
 def test_the_name_of_a_class_is_a_text(test: End, candidate: End):

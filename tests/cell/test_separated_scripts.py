@@ -158,6 +158,8 @@ class Bad:
         ("f()", False),
         ("exec('None + 1')", False),
         ("x + 1", False),
+        ("x()", False),
+        ("def g(int):\n    return int()\ng(x)", False),
         ("def g(y):\n    return y + 1\ng(x)", False),
         ("def g(int):\n    return int('x')\ng(x)", False),
         ("def g():\n    int = x\n    def h():\n        return int + 1\n    return h()\ng()", False),

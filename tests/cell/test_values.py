@@ -273,6 +273,22 @@ def test_what_says_itself_what_it_equals_is_not_plain(value):
         canonical.canon(value, BUDGET)
 
 
+@pytest.mark.parametrize("kind", [tuple, list])
+def test_where_a_container_ends_is_told(kind: type):
+    """Or what stands in one could be what stands beside it."""
+    empty, one = kind(), kind([1])
+    forms = [kind([empty, 1]), kind([one]), kind([kind([empty, 1])]), kind([empty, one]), kind([kind([one])])]
+    assert len({canonical.canon(each, BUDGET)[0] for each in forms}) == len(forms)
+
+
+def test_a_decimal_is_a_number_up_to_a_bound_of_its_digits():
+    """Its zeros count: a number of a million digits would be computed for ten characters."""
+    assert canon(Decimal("12E4998")) == canon(12 * 10**4998)
+    for more in ("12E4999", "1E5000", "12E-4999"):
+        with pytest.raises(NotPlain):
+            canonical.canon(Decimal(more), BUDGET)
+
+
 NOON = datetime(2020, 1, 1, 12)
 # What equals only its like, the same in another form, and what might be taken for it.
 LIKES = [

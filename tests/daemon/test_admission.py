@@ -93,6 +93,16 @@ async def test_a_stream_waits_while_it_has_work_and_is_refused_when_it_has_none(
         await rules.take_when_possible(tenant, 5, 1, lambda: False)
 
 
+@pytest.mark.parametrize(("checks", "size"), [(100, 1), (1, 1000)])
+async def test_what_fills_all_the_room_that_there_is_waits_no_longer(checks: int, size: int):
+    rules, tenant = admission(shared=False), Tenant("")
+    ticket = rules.take(tenant, 1, 1)
+    waiting = asyncio.create_task(rules.take_when_possible(tenant, checks, size, lambda: True))
+    await asyncio.sleep(0)
+    ticket.give_back(1)
+    (await asyncio.wait_for(waiting, 5)).close()
+
+
 async def test_bytes_are_counted_beside_checks():
     """For each tenant and for all, taken and given back alike."""
     rules = admission()

@@ -241,6 +241,7 @@ VIOLATED = frames.frame([messages.VIOLATED, b"\x3b\0\0\0"])
 KILLED_BY_CLOCK = Exit(status=9, cpu_ns=900, killed=messages.KILLED_CPU)
 SEGFAULT = Exit(status=11, cpu_ns=900)
 OUT_OF_STEPS = Exit(status=messages.EXIT_STEPS << 8, cpu_ns=900)
+OVER_OUTPUT = Exit(status=messages.EXIT_OUTPUT << 8, cpu_ns=900)
 
 
 def said(*sections: bytes) -> bytes:
@@ -254,6 +255,7 @@ def said(*sections: bytes) -> bytes:
         (said(GOOD, GOOD), Exit(), "yyn", "..n"),
         (said(GOOD, PLAN), KILLED_BY_CLOCK, "yyn", "..n"),
         (said(GOOD, PLAN), OUT_OF_STEPS, "yyn", "..n"),
+        (said(GOOD, PLAN), OVER_OUTPUT, "yyn", "..n"),
         (said(GOOD, PLAN), SEGFAULT, "ynn", ".yn"),
         (said(PLAN), SEGFAULT, "nnn", "ynn"),
         (said(GOOD, b""), KILLED_BY_CLOCK, "ynn", ".yn"),
@@ -350,8 +352,10 @@ async def test_a_bundle_is_wanted_as_long_as_one_of_it_is():
 
 async def test_our_failure_is_everybodys():
     jobs = [job(checks=3), job()]
+    jobs[1].attempts = 2
     bundle(jobs, lambda job: None, nobody).finish(Result(error="cancelled", facts=SEGFAULT))
     assert [one.future.result().error for one in jobs] == ["cancelled"] * 2
+    assert [one.future.result().attempts for one in jobs] == [1, 3]
     assert [one.future.result().charged_ns for one in jobs] == [675, 225]
 
 

@@ -177,7 +177,7 @@ TESTS = {
     "cruxcell/jobs/separated/state/listening.py": ["cell/test_separated_listening.py", *_PAIRS],
     "cruxcell/jobs/separated/proxies/readings.py": ["cell/test_separated_equality.py", *_PAIRS],
     "cruxcell/jobs/separated/exchange/link.py": ["cell/test_link.py", *_PAIRS],
-    "cruxcell/jobs/separated/crossing/numbered.py": [_OBJECTS, *_PAIRS],
+    "cruxcell/jobs/separated/crossing/numbered.py": ["cell/test_separated_numbered.py", _OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/crossing/objects.py": [_OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/proxies/operations.py": [
         "cell/test_separated_permissions.py", _ASKS, *_PAIRS,
@@ -212,7 +212,7 @@ TESTS = {
     ],
     "cruxcell/jobs/separated/rules/submodules.py": ["cell/test_separated_submodules.py", *_PAIRS],
     "cruxcell/jobs/separated/exchange/steady.py": [_ANSWERS, _ASKS, *_PAIRS],
-    "cruxcell/jobs/separated/exchange/line.py": ["cell/test_partners.py", *_PAIRS],
+    "cruxcell/jobs/separated/exchange/line.py": ["cell/test_line.py", "cell/test_partners.py", *_PAIRS],
     "cruxcell/jobs/separated/exchange/one_thread.py": ["cell/test_link.py", *_PAIRS],
     "cruxcell/jobs/separated/exchange/partners.py": [
         "cell/test_partners_alone.py", "cell/test_partners.py", *_PAIRS,

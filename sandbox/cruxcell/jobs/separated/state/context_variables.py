@@ -72,7 +72,7 @@ class ProgramContexts:
         found = _variables_of(module) if module in sys.modules else {}
         values = {name: variable.get(None) for name, variable in found.items()}
         lent = self._lent.values
-        return {name: value for name, value in values.items() if value is not None and value is not lent.get(name)}
+        return {name: value for name, value in values.items() if value is not lent.get(name)}
 
 
 class _Set:

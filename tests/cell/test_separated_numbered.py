@@ -1,0 +1,56 @@
+"""The objects that one half numbers for the other, and the proxies that it holds for those of the other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from cruxcell.jobs.separated.crossing import numbered
+from cruxcell.jobs.separated.crossing.numbered import Held, Shown
+from cruxcell.values.canonical import TooLarge
+from cruxcell.values.containers import Garbled
+from other_half import Other, other_half  # noqa: F401 - a fixture
+
+
+def value_of(other: Other) -> Any:
+    cls = other.cls(list)
+    return cls.__new__(cls)
+
+
+def test_values_with_a_class_are_among_what_is_held_where_they_are_asked_for(other: Other):
+    held, thing, value = Held(), other.thing(), value_of(other)
+    held.take(1, thing, True)
+    held.take(2, value, False)
+    assert [each is thing for each in held.present()] == [True]
+    assert [each is other for each, other in zip(held.present(True), (thing, value))] == [True, True]
+    assert (held.find(1) is thing, held.find(2) is value, held.find(3)) == (True, True, None)
+
+
+def test_an_object_that_nobody_refers_to_is_told_of_once_and_may_come_again(other: Other):
+    held = Held()
+    thing = held.take(1, other.thing(), True)
+    del thing
+    assert (held.present(), held.find(1), list(held.dead)) == ([], None, [1])
+    again = held.take(1, other.thing(), True)
+    assert (held.find(1) is again, held.dead) == (True, {})
+
+
+def test_what_is_no_proxy_is_kept_whatever_refers_to_it():
+    held = Held()
+    held.take(2, type("Own", (list,), {})(), True)
+    assert (len(held.present(True)), held.dead) == (1, {})
+
+
+def test_how_much_is_shown_and_held_is_bounded(other: Other, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(numbered, "MAX_OBJECTS", 2)
+    held, shown, things = Held(), Shown(True), [other.thing(), value_of(other), other.thing()]
+    for number, thing in enumerate(things[:2]):
+        held.take(number, thing, True)
+    with pytest.raises(Garbled):
+        held.take(2, things[2], True)
+    objects = [object() for _ in range(3)]
+    assert [shown.show(each) for each in (*objects[:2], objects[0])] == [1, 2, 1]
+    with pytest.raises(TooLarge):
+        shown.show(objects[2])
+    assert (shown.release([1, 9]), objects[0] in shown) == ([objects[0], None], False)
+    assert (shown.show(objects[2]), shown.known(objects[1]), shown.known(objects[0])) == (3, 2, None)
