@@ -236,3 +236,33 @@ def test_no_forged_body_passes_any_problem(server, published, attack):
     assert len(verdicts) == 164
     assert not [verdict for verdict in verdicts if verdict.passed is not False]
     assert Outcome.SANDBOX_ERROR not in {verdict.outcome for verdict in verdicts}
+
+
+TURNED = {
+    "task_id": "Mine/2",
+    "prompt": "def step(s):\n    return s[1:] + s[:1]\ndef turn(s):\n    return step(s)\ndef back(s):\n",
+    "entry_point": "back",
+    "test": "def check(candidate):\n    for s in ('abc', 'xyz'):\n        assert candidate(turn(s)) == s\n",
+}
+
+
+@pytest.mark.parametrize("told", ["", "    'The text before its turn.'\n"])
+@pytest.mark.parametrize(
+    ("solution", "result"),
+    [
+        ("{prompt}    return turn(turn(s))\n", "passed"),
+        ("{prompt}    return turn(turn(s))\ndef turn(s):\n    return None\n", "failed: an assertion of"),
+        ("{prompt}    return s\ndef turn(s):\n    return s\n", "failed: an assertion of"),
+        ("{prompt}    return s\ndef step(s):\n    return s\n", "failed: an assertion of"),
+        ("def back(s):\n    return s[2:] + s[:2]\n", "failed: NameError: name 'turn' is not defined"),
+    ],
+)
+def test_a_helper_of_the_prompt_is_the_test_s_own_and_stays_the_program_s(server, folder, solution, result, told):
+    """The test takes the prompt's, and gives it to no sample that has a wrong one."""
+    problem = {**TURNED, "prompt": TURNED["prompt"] + told}
+    write("problems.jsonl", [problem])
+    write("samples.jsonl", [{"task_id": "Mine/2", "solution": solution.format(**problem)}])
+    assert main(["humaneval", "samples.jsonl", "--problems", "problems.jsonl", "--server", server, "--restart"]) == 0
+    (line,) = lines_of("samples.jsonl_results.jsonl")
+    assert line["result"].startswith(result)
+    assert line["passed"] is (result == "passed")
