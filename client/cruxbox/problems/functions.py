@@ -78,11 +78,12 @@ def _called(record: Record) -> str:
 
 
 def _by_the_prompts_helpers(prompt: str, name: str, test: str) -> str:
-    """`test`, with the prompt's own functions that it uses beside the entry point, and the prompt's imports. The test
-    has them from here: a sample that redefines `poly` would have any root be one. The sample must have them, too: in
-    the released harness the test's are the sample's. They have names of the test's own, as a function that a test puts
-    under a name of the program is the program's from then on: one with a wrong `encode_cyclic` would be given a right
-    one.
+    """`test`, with the prompt's own functions that it uses beside the entry point. The test has them from here: a
+    sample that redefines `poly` would have any root be one. The sample must have them, too: in the released harness
+    the test's are the sample's.
+
+    They have names of the test's own, and what they import is theirs alone: what a test binds under a name of the
+    program may be the program's from then on, which would give a right `encode_cyclic` to one with a wrong one.
     """
     head, tree = _parsed(prompt) or _parsed(f"{prompt}\n pass"), _parsed(test)  # the entry point may have no body there
     if head is None or tree is None:
@@ -91,9 +92,10 @@ def _by_the_prompts_helpers(prompt: str, name: str, test: str) -> str:
     used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} & {node.name for node in helpers}
     if not used:
         return test
-    imports = [node for node in head.body if isinstance(node, (ast.Import, ast.ImportFrom))]
+    for helper in helpers:
+        helper.body[:0] = filter(_may_stand_in_a_function, head.body)
     renaming = _Renaming(node.name for node in helpers)
-    parts = [*imports, *map(renaming.visit, helpers), renaming.visit(tree)]
+    parts = [*map(renaming.visit, helpers), renaming.visit(tree)]
     return "\n".join([*sorted(used), *map(ast.unparse, parts)])
 
 
@@ -104,15 +106,28 @@ def _parsed(source: str) -> ast.Module | None:
         return None
 
 
+def _may_stand_in_a_function(node: ast.AST) -> bool:
+    """Whether it is an import statement that may."""
+    if isinstance(node, ast.ImportFrom):
+        return node.module != "__future__" and all(each.name != "*" for each in node.names)
+    return isinstance(node, ast.Import)
+
+
 class _Renaming(ast.NodeTransformer):
-    """Gives functions other names, where they are defined and where they are used."""
+    """Gives functions other names, where they are defined and where they are used, and leaves out annotations, which
+    may need what is imported.
+    """
 
     def __init__(self, names: Iterable[str]) -> None:
         self._names = {name: f"_the_prompts_{name}" for name in names}
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        node.name = self._names.get(node.name, node.name)
+        node.name, node.returns = self._names.get(node.name, node.name), None
         return self.generic_visit(node)
+
+    def visit_arg(self, node: ast.arg) -> ast.AST:
+        node.annotation = None
+        return node
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         node.id = self._names.get(node.id, node.id)
