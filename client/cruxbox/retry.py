@@ -151,12 +151,13 @@ _SOON_S = 0.25
 class Tries:
     """How often something has failed in a row, and whether and when it is tried again."""
 
-    __slots__ = ("_backoff", "_failures", "_since")
+    __slots__ = ("_backoff", "_failures", "_since", "_was_reached")
 
     def __init__(self, backoff: Backoff) -> None:
         self._backoff = backoff
         self._failures = 0
         self._since = 0.0
+        self._was_reached = False
 
     def forgive(self) -> None:
         """It has not failed."""
@@ -167,8 +168,10 @@ class Tries:
 
         A full server is alive and says so, and one that was reached before may be restarting: both are asked more
         often, at growing intervals. One that was never there is soon asked again, over the time that all retries would
-        take.
+        take; how often that was does not count once it is there.
         """
+        if was_reached and not self._was_reached:
+            self._failures, self._was_reached = 0, True
         backoff, failures = self._backoff, self._failures
         self._since = self._since if failures else now
         self._failures += 1

@@ -36,6 +36,13 @@ def test_a_server_that_was_never_there_is_asked_soon_and_for_as_long_as_all_wait
     assert Tries(Backoff(retries=0)).wait_s(Failure("UNAVAILABLE"), 0.0, was_reached=False) is None
 
 
+def test_how_often_a_server_was_not_there_yet_does_not_count_once_it_was_reached():
+    tries = Tries(Backoff(retries=2))
+    assert all(tries.wait_s(Failure("UNAVAILABLE"), 100.0, was_reached=False) is not None for _ in range(50))
+    waits = [tries.wait_s(Failure("UNAVAILABLE"), 100.0, was_reached=True) for _ in range(9)]
+    assert [wait is None for wait in waits] == [False] * 8 + [True]
+
+
 def varint(value: int) -> bytes:
     out = b""
     while value > 0x7F:
