@@ -114,7 +114,7 @@ class AsyncClient(BaseClient):
             except grpc.RpcError as error:
                 await asyncio.sleep(endpoint.wait_s(tries, channel.failure_of(error), until))
                 continue
-            endpoint.server.has_answered = True
+            endpoint.server.was_reached = True
             return decode_info(said)
 
     async def close(self) -> None:

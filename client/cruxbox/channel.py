@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from cruxbox.errors import DataError, InvalidRequest
 from cruxbox.reading import read_bytes
-from cruxbox.retry import RETRY_INFO_KEY, Failure, parse_retry_info
+from cruxbox.retry import RETRY_INFO_KEY, Failure, has_arrived, parse_retry_info
 
 if TYPE_CHECKING:
     import grpc
@@ -171,11 +171,12 @@ def failure_of(error: grpc.RpcError) -> Failure:
     for key, value in call.trailing_metadata() or ():
         if key == RETRY_INFO_KEY:
             wait_s = parse_retry_info(value)
+    code, said = call.code().name, call.details() or ""
     # gRPC wraps the reason in the history of how it was found.
-    details = (call.details() or "").rpartition("last error: UNKNOWN: ")[2].strip().rstrip(".")
-    if (call.code().name, details) == _LOST:
-        return Failure("UNAVAILABLE", "the call ended while it was sent")
-    return Failure(call.code().name, details, wait_s)
+    details = said.rpartition("last error: UNKNOWN: ")[2].strip().rstrip(".")
+    if (code, details) == _LOST:
+        return Failure("UNAVAILABLE", "the call ended while it was sent", has_arrived=True)
+    return Failure(code, details, wait_s, has_arrived(code, said))
 
 
 def once_failure(error: grpc.RpcError) -> Failure | None:

@@ -119,7 +119,7 @@ class Client(BaseClient):
             except grpc.RpcError as error:
                 time.sleep(endpoint.wait_s(tries, channel.failure_of(error), until))
                 continue
-            endpoint.server.has_answered = True
+            endpoint.server.was_reached = True
             return decode_info(said)
 
     def close(self) -> None:

@@ -126,7 +126,8 @@ class Endpoint:
     def wait_s(self, tries: Tries, failure: Failure, until: float) -> float:
         """Seconds until such a call that met `failure` is tried again; raises when it is time to stop."""
         now = time.monotonic()
-        again = tries.wait_s(failure, now, has_answered=self.server.has_answered) if failure.retryable else None
+        self.server.was_reached |= failure.has_arrived
+        again = tries.wait_s(failure, now, was_reached=self.server.was_reached) if failure.retryable else None
         if again is None or now + again >= until:
             raise failure.error(self.server.name)
         return again

@@ -40,6 +40,10 @@ _OTHER = (ServerError, "{server} failed with {code}: {details}")
 # Where in the request the fault is. Requests are made here, so that place means nothing to the caller.
 _INDEX = re.compile(r"^tasks\[\d+\]\.options\.")
 
+# What gRPC says of a call that found no server: its connection was not made. A call that was broken off afterwards, or
+# that the server itself turned away, is told in other words.
+_NOT_THERE = re.compile(r"connect|resol|address|handshake", re.IGNORECASE)
+
 # A wait longer than this is not one that a sound server asks for: seconds.
 _MAX_WAIT_S = 3600.0
 # Characters of a server's message that are kept.
@@ -48,11 +52,14 @@ _MAX_DETAILS = 1000
 
 @dataclass(frozen=True)
 class Failure:
-    """How a call ended: the gRPC status `code` by name, its `details`, and the wait the server asked for, if any."""
+    """How a call ended: the gRPC status `code` by name, its `details`, the wait the server asked for, if any, and
+    whether the call is known to have reached a server.
+    """
 
     code: str
     details: str = ""
     retry_after_s: float | None = None
+    has_arrived: bool = False
 
     @property
     def absurd_wait(self) -> bool:
@@ -81,6 +88,11 @@ class Failure:
         return kind(sentence[:1].upper() + sentence[1:])
 
 
+def has_arrived(code: str, said: str) -> bool:
+    """Whether a call that ended with the status `code` and these words of gRPC's is known to have reached a server."""
+    return code in RETRYABLE and not _NOT_THERE.search(said)
+
+
 def _meaning(failure: Failure) -> str:
     """What gRPC's words most often mean where the two sides speak different protocols; "" where they are plain."""
     if failure.code != "UNAVAILABLE":
@@ -95,6 +107,10 @@ _MEANINGS = {
     "WRONG_VERSION_NUMBER": "it does not speak TLS; leave tls= out, or unset CRUXBOX_TLS and CRUXBOX_TLS_CA",
     "CERTIFICATE_VERIFY_FAILED": "its certificate is not of an authority known here: name that by tls=Tls(ca=FILE) or "
     "CRUXBOX_TLS_CA",
+    **dict.fromkeys(
+        ("Hostname Verification", "not in peer certificate"),
+        "its certificate is of another name: name that by tls=Tls(server_name=NAME) or CRUXBOX_TLS_SERVER_NAME",
+    ),
     "create security handshaker": "the files of tls=Tls(...), or of CRUXBOX_TLS_CA, _CERT and _KEY, hold no "
     "certificate or key that can be used",
     "Failed parsing HTTP/2": "what listens there is not a gRPC server",
@@ -126,36 +142,40 @@ class Backoff:
         return jitter if retry_after_s is None else retry_after_s + jitter
 
 
-# How many times as often work is repeated while the server is full, or where it has answered before.
+# How many times as often work is repeated while the server is full, or where it has been reached before.
 _PATIENCE = 4
-# The longest wait for a server that has never answered: it may be starting, as this client is.
+# The longest wait for a server that was never reached: it may be starting, as this client is.
 _SOON_S = 0.25
 
 
 class Tries:
     """How often something has failed in a row, and whether and when it is tried again."""
 
-    __slots__ = ("_backoff", "_failures", "_since")
+    __slots__ = ("_backoff", "_failures", "_since", "_was_reached")
 
     def __init__(self, backoff: Backoff) -> None:
         self._backoff = backoff
         self._failures = 0
         self._since = 0.0
+        self._was_reached = False
 
     def forgive(self) -> None:
         """It has not failed."""
         self._failures = 0
 
-    def wait_s(self, failure: Failure, now: float, *, has_answered: bool) -> float | None:
+    def wait_s(self, failure: Failure, now: float, *, was_reached: bool) -> float | None:
         """Seconds between `failure`, at `now`, and the next try; None when it is time to stop.
 
-        A full server is alive and says so, and one that has answered may be restarting: both are asked more often, at
-        growing intervals. One that was never there is soon asked again, over the time that all retries would take.
+        A full server is alive and says so, and one that was reached before may be restarting: both are asked more
+        often, at growing intervals. One that was never there is soon asked again, over the time that all retries would
+        take; how often that was does not count once it is there.
         """
+        if was_reached and not self._was_reached:
+            self._failures, self._was_reached = 0, True
         backoff, failures = self._backoff, self._failures
         self._since = self._since if failures else now
         self._failures += 1
-        if has_answered or failure.code == "RESOURCE_EXHAUSTED":
+        if was_reached or failure.code == "RESOURCE_EXHAUSTED":
             is_over, soon = failures >= _PATIENCE * backoff.retries, backoff
         else:
             is_over = failures >= backoff.retries and now - self._since >= backoff.patience_s

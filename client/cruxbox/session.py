@@ -66,11 +66,11 @@ class Server:
 
     Args:
         name: what sentences call the server.
-        has_answered: whether it has ever answered.
+        was_reached: whether a call has ever reached it.
     """
 
     name: str
-    has_answered: bool = False
+    was_reached: bool = False
 
 
 class _StreamState:
@@ -88,7 +88,7 @@ class Session:
     """The state of one `check` or `stream` call.
 
     Args:
-        server: the server; the session notes in it that the server has answered.
+        server: the server; the session notes in it that the server was reached.
         whole: the work is small enough to be kept whole and somebody waits for it: later duplicates of an answered
             check are answered from memory, and the server takes it before bulk work.
         ordered: whether answers are held back until all earlier positions are answered.
@@ -207,7 +207,7 @@ class Session:
         """Take in a pb.CheckResponse that came over the stream `number`."""
         settled = self._batch.accept(response)
         if settled:
-            self._server.has_answered = True
+            self._server.was_reached = True
             self._notify(Event("answered", settled))
             for each in self._streams:
                 each.tries.forgive()
@@ -227,13 +227,15 @@ class Session:
         if failure is None:
             if not carried:
                 return
-            failure = Failure("UNAVAILABLE", f"the stream ended while {counted(carried, 'check')} had no verdict")
+            ended = f"the stream ended while {counted(carried, 'check')} had no verdict"
+            failure = Failure("UNAVAILABLE", ended, has_arrived=True)
         if not failure.retryable:
             raise self._error(failure)
         self._rest(self._streams[number], carried, failure, now)
 
     def _rest(self, stream: _StreamState, carried: int, failure: Failure, now: float) -> None:
-        delay_s = stream.tries.wait_s(failure, now, has_answered=self._server.has_answered)
+        self._server.was_reached |= failure.has_arrived
+        delay_s = stream.tries.wait_s(failure, now, was_reached=self._server.was_reached)
         if delay_s is None:
             raise self._error(failure)
         stream.rests_until = now + delay_s

@@ -236,3 +236,52 @@ def test_no_forged_body_passes_any_problem(server, published, attack):
     assert len(verdicts) == 164
     assert not [verdict for verdict in verdicts if verdict.passed is not False]
     assert Outcome.SANDBOX_ERROR not in {verdict.outcome for verdict in verdicts}
+
+
+TURNED = {
+    "task_id": "Mine/2",
+    "prompt": "from functools import reduce\nfrom typing import List\n"
+    "def step(s: List[str]) -> List[str]:\n    return reduce(lambda had, each: had + each, s[1:] + s[:1])\n"
+    "def turn(s):\n    return step(s)\ndef back(s):\n",
+    "entry_point": "back",
+    "test": "def check(candidate):\n    for s in ('abc', 'xyz'):\n        assert candidate(turn(s)) == s\n",
+}
+
+
+@pytest.mark.parametrize("told", ["", "    'The text before its turn.'\n"])
+@pytest.mark.parametrize(
+    ("solution", "result"),
+    [
+        ("{prompt}    return turn(turn(s))\n", "passed"),
+        ("{prompt}    return turn(turn(s))\ndef turn(s):\n    return None\n", "failed: an assertion of"),
+        ("{prompt}    return s\ndef turn(s):\n    return s\n", "failed: an assertion of"),
+        ("{prompt}    return s\ndef step(s):\n    return s\n", "failed: an assertion of"),
+        ("def back(s):\n    return s[2:] + s[:2]\n", "failed: NameError: name 'turn' is not defined"),
+        ("def turn(s): ...\ndef back(s):\n    return s[2:] + s[:2]\n", "passed"),
+        ("def turn(s): ...\ndef back(s):\n    return reduce(max, s)\n", "failed: NameError: name 'reduce' is not"),
+    ],
+)
+def test_a_helper_of_the_prompt_is_the_test_s_own_and_stays_the_program_s(server, folder, solution, result, told):
+    """The test takes the prompt's, and gives it to no sample that has a wrong one."""
+    problem = {**TURNED, "prompt": TURNED["prompt"] + told}
+    write("problems.jsonl", [problem])
+    write("samples.jsonl", [{"task_id": "Mine/2", "solution": solution.format(**problem)}])
+    assert main(["humaneval", "samples.jsonl", "--problems", "problems.jsonl", "--server", server, "--restart"]) == 0
+    (line,) = lines_of("samples.jsonl_results.jsonl")
+    assert line["result"].startswith(result)
+    assert line["passed"] is (result == "passed")
+
+
+def test_evalplus_s_tests_give_a_sample_no_import_that_it_lacks(server, folder):
+    """They are made here, and its harness runs the sample by itself."""
+    inputs = {"base_input": [[[1, 2]], [[]]], "plus_input": [], "atol": 0}
+    problem = {"task_id": "Mine/3", "prompt": "", "entry_point": "low", "canonical_solution": ANY_LOW, **inputs}
+    write("problems.jsonl", [problem])
+    wrong = ANY_LOW.partition("\n")[2]
+    write("samples.jsonl", [{"task_id": "Mine/3", "solution": each} for each in (ANY_LOW, wrong)])
+    assert main(["humaneval", "samples.jsonl", "--problems", "problems.jsonl", "--server", server]) == 0
+    results = [line["result"] for line in lines_of("samples.jsonl_results.jsonl")]
+    assert results == ["passed", "failed: NameError: name 'inf' is not defined"]
+
+
+ANY_LOW = "from math import inf\ndef low(x):\n    return min(x) if x else inf\n"

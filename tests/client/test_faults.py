@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from cruxbox import CallCheck, Client, Outcome, Task, Unavailable
-from support.daemons import Daemon
+from support.daemons import Daemon, Served
 from support.waiting import until
 
 COUNT = 250
@@ -48,6 +48,20 @@ def test_a_daemon_that_has_answered_is_waited_for_in_the_next_call_too(daemons, 
         daemon.kill()
         with pytest.raises(Unavailable, match=daemon.target):
             client.check(sums()[:1])
+    assert [event.kind for event in events].count("retry") == 4
+
+
+@pytest.mark.parametrize("end", ["kill", "terminate"])
+def test_a_daemon_that_ends_during_the_first_check_is_waited_for(tmp_path, end):
+    daemon = Served(tmp_path, "--drain-s", "0.5")
+    slow = Task("import time\ndef f(x):\n    time.sleep(9)\n    return x", [CallCheck("f(1)", "1")])
+    events = []
+    with Client(daemon.target, retries=1, on_event=events.append) as client, ThreadPoolExecutor() as threads:
+        asked = threads.submit(client.check, [slow])
+        until(lambda: daemon.metric("cruxbox_busy_workers") == 1)
+        getattr(daemon.process, end)()
+        with pytest.raises(Unavailable, match=daemon.target):
+            asked.result()
     assert [event.kind for event in events].count("retry") == 4
 
 

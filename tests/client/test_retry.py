@@ -26,14 +26,21 @@ def test_the_servers_wish_is_the_least(wish):
 
 def test_a_server_that_was_never_there_is_asked_soon_and_for_as_long_as_all_waits_may_take():
     tries, now, waits = Tries(Backoff()), 100.0, []
-    while (wait := tries.wait_s(Failure("UNAVAILABLE"), now, has_answered=False)) is not None:
+    while (wait := tries.wait_s(Failure("UNAVAILABLE"), now, was_reached=False)) is not None:
         waits.append(wait)
         now += wait
     assert Backoff().patience_s == pytest.approx(6.3)
     assert 6.3 <= now - 100.0 < 6.6
     assert max(waits) < 0.25
     assert len(waits) < 100  # on average one in an eighth of a second
-    assert Tries(Backoff(retries=0)).wait_s(Failure("UNAVAILABLE"), 0.0, has_answered=False) is None
+    assert Tries(Backoff(retries=0)).wait_s(Failure("UNAVAILABLE"), 0.0, was_reached=False) is None
+
+
+def test_how_often_a_server_was_not_there_yet_does_not_count_once_it_was_reached():
+    tries = Tries(Backoff(retries=2))
+    assert all(tries.wait_s(Failure("UNAVAILABLE"), 100.0, was_reached=False) is not None for _ in range(50))
+    waits = [tries.wait_s(Failure("UNAVAILABLE"), 100.0, was_reached=True) for _ in range(9)]
+    assert [wait is None for wait in waits] == [False] * 8 + [True]
 
 
 def varint(value: int) -> bytes:
@@ -100,6 +107,25 @@ def test_a_call_whose_status_is_lost_is_sent_again(details, is_lost):
 
 
 @pytest.mark.parametrize(
+    ("code", "details", "has_arrived"),
+    [
+        ("UNAVAILABLE", "Stream removed (Socket closed)", True),
+        ("UNAVAILABLE", "Socket closed", True),
+        ("UNAVAILABLE", "the server is shutting down; another one will serve you", True),
+        ("RESOURCE_EXHAUSTED", "the queue is full", True),
+        ("DEADLINE_EXCEEDED", "Deadline Exceeded", False),
+        ("UNAVAILABLE", "failed to connect to all addresses; last error: UNKNOWN: ipv4:1.2.3.4:5: refused", False),
+        ("UNAVAILABLE", "connections to all backends failing; last error: UNAVAILABLE: Socket closed", False),
+        ("UNAVAILABLE", "errors resolving nosuch.invalid:1: Domain name not found", False),
+        ("UNAVAILABLE", "DNS resolution failed for nosuch.invalid:1", False),
+    ],
+)
+def test_a_call_that_was_broken_off_or_refused_has_reached_a_server(code, details, has_arrived):
+    call = SimpleNamespace(code=lambda: grpc.StatusCode[code], details=lambda: details, trailing_metadata=lambda: None)
+    assert failure_of(call).has_arrived is has_arrived  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
     ("code", "details", "sentence"),
     [
         ("INVALID_ARGUMENT", "tasks[31].options.runtime is 'x'", "S refused the request: runtime is 'x'"),
@@ -113,6 +139,11 @@ def test_a_call_whose_status_is_lost_is_sent_again(details, is_lost):
             "UNAVAILABLE",
             "SSL_ERROR_SSL: CERTIFICATE_VERIFY_FAILED: OK",
             ": its certificate is not of an authority known",
+        ),
+        (
+            "UNAVAILABLE",
+            "Custom verification check failed with error: UNAUTHENTICATED: Hostname Verification Check failed",
+            ": its certificate is of another name: name that by tls=Tls(server_name=NAME) or CRUXBOX_TLS_SERVER_NAME",
         ),
         ("UNAVAILABLE", "Failed to create security handshaker", "CRUXBOX_TLS_CA, _CERT and _KEY, hold no"),
     ],

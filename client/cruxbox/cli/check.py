@@ -22,8 +22,8 @@ from cruxbox.sentences import own_words
 
 _MAX_PROGRAM_BYTES = 16 << 20
 _WHY_TOGETHER = (
-    "the call is more than a name applied to values, so it ran in the program's process, where a program can forge the "
-    "result (--require separated refuses such calls)"
+    "the call or the expected value is more than a name applied to values, so it ran in the program's process, where a "
+    "program can forge the result (--require separated refuses such checks)"
 )
 
 

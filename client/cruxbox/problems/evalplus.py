@@ -18,10 +18,13 @@ _AS_SETS = frozenset(
 )  # fmt: skip
 _AS_TRUTHS = frozenset(["check_str", "text_match_three", "text_starta_endb"])
 
-_SCRIPT = """
-import copy as _copy
-import math as _math
-from math import inf, nan
+# What the scripts read. They import nothing: a program that reads `inf` and does not bind it would be given what an
+# import statement of its test binds.
+_BINDINGS = """
+_copy, _math = __import__("copy"), __import__("math")
+inf, nan = _math.inf, _math.nan
+"""
+_SCRIPT = """{bindings}
 
 
 def _floats(value):
@@ -65,10 +68,7 @@ def _judge(candidate):
 
 _judge({entry_point})
 """
-_SCRIPT_OF_ROOTS = """
-import copy as _copy
-import math as _math
-from math import inf, nan
+_SCRIPT_OF_ROOTS = """{bindings}
 
 
 def _judge(candidate):
@@ -122,8 +122,9 @@ def scripts_of(record: Mapping[str, Any]) -> dict[str, str]:
         inputs = _inputs(task_id, record[f"{name}_input"] if name == "base" else record.get("plus_input") or [])
         if inputs:
             found[name] = script.format(
-                canonical=canonical, entry_point=entry_point, inputs=inputs, atol=atol, same=same, oracle=oracle
-            )
+                bindings=_BINDINGS, canonical=canonical, entry_point=entry_point, inputs=inputs, atol=atol, same=same,
+                oracle=oracle,
+            )  # fmt: skip
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from cruxbox.model import ScriptCheck
@@ -54,7 +54,8 @@ def problem_of(record: Record, where: str) -> Problem:
         if not may_bind(test, "check"):
             raise BadRow("field 'test' defines no check(candidate)")
         canonical = _canonical(record, "canonical_solution", prompt)
-        tests = {"": f"{_helpers(prompt, name, test)}{test}\ncheck({entry_point(name)})"}
+        script = f"{_by_the_prompts_helpers(prompt, name, test)}\ncheck({entry_point(name)})"
+        tests = {"": script}
         return TestedFunction(task_id, where, record, prompt, name, canonical, tests)
     tests = {"": _mbpp_script(record)}
     return TestedFunction(
@@ -76,24 +77,61 @@ def _called(record: Record) -> str:
     return found.pop() if len(found) == 1 and asserts else ""
 
 
-def _helpers(prompt: str, name: str, test: str) -> str:
-    """The prompt's own functions that its test uses beside the entry point, with the prompt's imports; "" if there are
-    none. The test has them from here: a sample that redefines `poly` would have any root be one. The sample must have
-    them, too: in the released harness the test's are the sample's.
+def _by_the_prompts_helpers(prompt: str, name: str, test: str) -> str:
+    """`test`, with the prompt's own functions that it uses beside the entry point. The test has them from here: a
+    sample that redefines `poly` would have any root be one. The sample must have them, too: in the released harness
+    the test's are the sample's.
+
+    They have names of the test's own, and what they import is theirs alone: what a test binds under a name of the
+    program may be the program's from then on, which would give a right `encode_cyclic` to one with a wrong one.
     """
+    head, tree = _parsed(prompt) or _parsed(f"{prompt}\n pass"), _parsed(test)  # the entry point may have no body there
+    if head is None or tree is None:
+        return test
+    helpers = [node for node in head.body if isinstance(node, ast.FunctionDef) and node.name != name]
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} & {node.name for node in helpers}
+    if not used:
+        return test
+    for helper in helpers:
+        helper.body[:0] = filter(_may_stand_in_a_function, head.body)
+    renaming = _Renaming(node.name for node in helpers)
+    parts = [*map(renaming.visit, helpers), renaming.visit(tree)]
+    return "\n".join([*sorted(used), *map(ast.unparse, parts)])
+
+
+def _parsed(source: str) -> ast.Module | None:
     try:
-        head, used = (
-            ast.parse(prompt).body,
-            {node.id for node in ast.walk(ast.parse(test)) if isinstance(node, ast.Name)},
-        )
+        return ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ""
-    found = [node for node in head if isinstance(node, ast.FunctionDef) and node.name in used - {name}]
-    if not found:
-        return ""
-    imports = [node for node in head if isinstance(node, (ast.Import, ast.ImportFrom))]
-    sources = [ast.get_source_segment(prompt, node) or "" for node in [*imports, *found]]
-    return "\n".join([*[node.name for node in found], *sources, ""])
+        return None
+
+
+def _may_stand_in_a_function(node: ast.AST) -> bool:
+    """Whether it is an import statement that may."""
+    if isinstance(node, ast.ImportFrom):
+        return node.module != "__future__" and all(each.name != "*" for each in node.names)
+    return isinstance(node, ast.Import)
+
+
+class _Renaming(ast.NodeTransformer):
+    """Gives functions other names, where they are defined and where they are used, and leaves out annotations, which
+    may need what is imported.
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = {name: f"_the_prompts_{name}" for name in names}
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.name, node.returns = self._names.get(node.name, node.name), None
+        return self.generic_visit(node)
+
+    def visit_arg(self, node: ast.arg) -> ast.AST:
+        node.annotation = None
+        return node
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        node.id = self._names.get(node.id, node.id)
+        return node
 
 
 def _canonical(record: Record, name: str, prompt: str) -> str:
