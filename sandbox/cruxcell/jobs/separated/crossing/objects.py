@@ -11,6 +11,7 @@ from cruxcell.jobs.separated.crossing.classes import (
     MUTABLE,
     PLAIN_ONES,
     abstract_bases,
+    leave_out,
     overridden,
     plain_base,
     public_names,
@@ -272,6 +273,7 @@ class Objects:
             made = proxy_classes.make_class(name, number, bases[:1], offers, overrides, stand)
         self.classes[number] = made
         register(made, offers)
+        leave_out(made, bases)
         return made
 
     def _class_of_errors(self, reader, depth):

@@ -16,6 +16,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
+BESIDES = "_remote_besides"  # an attribute of a proxy's class: bases that it is one of and could not be made with here
+
+
+def kinds_of(cls):
+    # type: (Any) -> list[type]
+    """What a class is derived from, also where it stands for one of the other side's and could not be made so here."""
+    found = list(mro_of(cls))
+    for each in found:
+        for base in own_of(each).get(BESIDES, ()):
+            found += [one for one in mro_of(base) if not any(one is other for other in found)]
+    return found
+
 
 def _by_name(name):
     # type: (str) -> Any
