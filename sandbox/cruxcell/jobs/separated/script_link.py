@@ -119,8 +119,10 @@ class ScriptLink(Link):
         `candidate`."""
         self._source = source
         named = names_in(script)
-        files, listener = PassedFiles(named, names_of(script, IMPORTS)), Listener(named)
-        self.has_cancelled = "CancelledError" in named
+        imports = names_of(script, IMPORTS)
+        files, listener = PassedFiles(named, imports), Listener(named)
+        self.has_cancelled, self.objects.in_script = "CancelledError" in named, named
+        self.objects.imports = {each.partition(".")[0] for each in imports}
         bound, lacking = self._names.told()
         self._is_of_its_own, self._mocks = uses_its_own(script), Mocks(named)
         texts = constant_texts(script)

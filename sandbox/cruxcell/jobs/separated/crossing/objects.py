@@ -53,7 +53,7 @@ from cruxcell.values.containers import Garbled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any  # noqa: F401 - in type comments
+    from typing import Any, Collection  # noqa: F401 - in type comments
 
 MAX_CLASSES = 1 << 12
 _numbered = struct.Struct("<cI").pack
@@ -70,6 +70,8 @@ class Objects:
         self.classes = {}  # type: dict[int, type]
         self.is_question = False  # is what is read given to what the script has passed?
         self.is_given = False  # is it given, and not raised?
+        self.in_script = frozenset()  # type: Collection[str]  # all that the script names, where this is its end
+        self.imports = set()  # type: set[str]  # packages that it imports and that may not be loaded by now
         self.named = []  # type: list[Any]  # of the test's: the classes that came along and that a message named
         # What the test has passed by its name, by that; of the candidate's, by its address.
         self._passed = {}  # type: dict[tuple[str, str], Any]
@@ -262,7 +264,9 @@ class Objects:
         bases = tuple([self._base(self._class_of_errors(reader, depth + 1)) for _ in range(count)])
         offers = _text(reader).split("\0")
         overrides = _text(reader).split("\0")
-        stand = stand_in(_text(reader), self.is_test)
+        place = _text(reader)
+        self._import_what_the_script_imports(place.partition(":")[0].partition(".")[0])
+        stand = stand_in(place, self.is_test, self.in_script)
         if isinstance(stand, type) and issubclass(stand, BaseException):
             self.classes[number] = stand
             return stand
@@ -275,6 +279,16 @@ class Objects:
         register(made, offers)
         leave_out(made, bases)
         return made
+
+    def _import_what_the_script_imports(self, package):
+        # type: (str) -> None
+        """Or the class would be another than the one that the script has of there by and by."""
+        if package in self.imports:
+            self.imports.discard(package)
+            try:
+                __import__(package)
+            except Exception:
+                pass  # the script will be told
 
     def _class_of_errors(self, reader, depth):
         # type: (Any, int) -> Any
