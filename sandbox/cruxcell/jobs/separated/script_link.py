@@ -5,7 +5,7 @@ import sys
 from _thread import allocate_lock as _lock
 from _thread import get_ident as _get_ident
 
-from cruxcell.analysis.bytecode import IMPORTS, dissect, names_in, names_of, uses_its_own
+from cruxcell.analysis.bytecode import IMPORTS, SETS_ATTRIBUTES, dissect, names_in, names_of, uses_its_own
 from cruxcell.analysis.parsing import CHECK
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
 from cruxcell.jobs.separated.crossing.exceptions import answered
@@ -20,6 +20,7 @@ from cruxcell.jobs.separated.proxies.copies import copied
 from cruxcell.jobs.separated.proxies.doubts import Doubts
 from cruxcell.jobs.separated.proxies.equality import BECAME, Notes, hold_what_was_made, shown_by
 from cruxcell.jobs.separated.proxies.looking import follow_hints, follow_sizes, follow_sources
+from cruxcell.jobs.separated.proxies.operations import keep_unmarked
 from cruxcell.jobs.separated.proxies.remote import now, number_of
 from cruxcell.jobs.separated.proxies.runs import exited, is_exit
 from cruxcell.jobs.separated.proxies.signatures import outline_of
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from typing import Any, Callable  # noqa: F401 - in type comments
 
 _CALLS = frozenset(["call", "special", "drive"])
+_SETS_BY_NAME = frozenset(["__dict__", "setattr", "vars"])
 # What a script does with a library, by the word with which it says so, that the candidate has a part in.
 FOLLOWED = {
     "source": follow_sources,
@@ -126,6 +128,7 @@ class ScriptLink(Link):
         bound, lacking = self._names.told()
         self._is_of_its_own, self._mocks = uses_its_own(script), Mocks(named)
         texts = constant_texts(script)
+        keep_unmarked([*names_of(script, SETS_ATTRIBUTES), *([] if _SETS_BY_NAME.isdisjoint(named) else texts)])
         self.named = frozenset([each for each in (*dissect(script).all_names, *texts) if each[:2] == "__"])
         lender = Lender(script, texts, self._namespace)
         for follow in dict.fromkeys([each for word, each in FOLLOWED.items() if word in source]):
