@@ -131,6 +131,16 @@ def _plugin(pytest, module, results, not_mine):  # noqa: C901 - the methods of c
             if report.failed:
                 results.add(ERROR, "collecting", str(report.longrepr)[-500:])
 
+        @staticmethod
+        def pytest_runtest_logstart(nodeid, location):  # noqa: ARG004 - what pytest hands over
+            # type: (str, object) -> None
+            results.under_way = nodeid.partition("::")[2]
+
+        @staticmethod
+        def pytest_runtest_logfinish(nodeid, location):  # noqa: ARG004 - as above
+            # type: (str, object) -> None
+            results.under_way = ""
+
         def pytest_runtest_logreport(self, report):
             # type: (Any) -> None
             name = _pytest_name(report)

@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from types import CodeType, FrameType  # noqa: F401 - in type comments
     from typing import Any, Callable  # noqa: F401 - in type comments
 
+    from cruxcell.jobs.suite_base import Results  # noqa: F401 - in type comments
+
 _CALLS = frozenset(["call", "special", "drive"])
 _SETS_BY_NAME = frozenset(["__dict__", "setattr", "vars"])
 # What a script does with a library, by the word with which it says so, that the candidate has a part in.
@@ -90,6 +92,7 @@ class ScriptLink(Link):
         self._steady = Steady(self)
         self.value_of = self._steady.value_of
         self.texts = None  # type: Texts | None
+        self.results = None  # type: Results | None  # of a suite's tests
         self.pickles = Pickles(self)
         self._mocks, self._tables = Mocks(set()), ComparedTables()
         self.before_answer = lambda: self.notes.forget_from(self.depth())
@@ -304,6 +307,8 @@ class ScriptLink(Link):
         # type: (bytes, str) -> None
         """Report the reason and end. Never returns, to no thread."""
         self.ending.acquire()
+        if self.results is not None and self.results.end(text):
+            self._context.send(self.results.record())
         self._context.send(frames.frame([kind, self._context.numbers(), records.text_bytes(text), self._token]))
         os._exit(messages.EXIT_DONE)
 
