@@ -26,9 +26,11 @@ class PytestSuite(Suite):
             raise Invalid("framework is pytest, which this runtime does not have; `cruxbox runtimes` lists what each "
                           "one has, --runtime NAME and --python PATH choose another") from None  # fmt: skip
         self._pytest, self._run_all = pytest, pytest.main
+        unittest = __import__("unittest")  # type: Any
         # What a script asks for where it guards that by being the main module is done once it is through, and decides.
         pytest.main = lambda *_asked, **_how: 0
-        self.skips = (pytest.skip.Exception, __import__("unittest").SkipTest)
+        unittest.main = lambda *_asked, **_how: type("TestProgram", (), {"result": unittest.TestResult()})()
+        self.skips = (pytest.skip.Exception, unittest.SkipTest)
 
     def run(self):
         # type: () -> Results | None

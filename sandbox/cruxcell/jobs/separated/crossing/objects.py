@@ -40,6 +40,7 @@ from cruxcell.jobs.separated.proxies.shared_names import (
     found_at,
     imported,
     is_member,
+    is_of_a_package,
     is_shared,
     is_stdlib,
     may_be_named,
@@ -166,7 +167,7 @@ class Objects:
         writer.items((name if type(name) is str else "?", len(bases)), 0)
         for each in bases:
             self._write_class(writer, each, "error")
-        stands = stands_for(cls, self.is_test and of == "value")
+        stands = stands_for(cls, self.is_test and (of == "value" or is_of_a_package(cls)))
         offers = [*told_of(cls), *abstract_bases(cls), *(public_names(cls) if self.is_test else of_libraries(cls))]
         writer.items(("\0".join(offers), "\0".join(overridden(cls, base)), stands), 0)
 

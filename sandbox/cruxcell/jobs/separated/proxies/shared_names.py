@@ -185,6 +185,12 @@ def is_stdlib(cls):
     return getattr(imported(cls.__module__), cls.__name__, None) is cls
 
 
+def is_of_a_package(cls):
+    # type: (type) -> bool
+    """Of none of the interpreter's, some of which take an object that says so for memory of its own (ctypes)."""
+    return cls.__module__.partition(".")[0].lstrip("_") not in STDLIB_MODULES
+
+
 def place_of(cls):
     # type: (type) -> str
     """Where a class is found that `is_stdlib`, as both sides write it."""
@@ -218,8 +224,8 @@ def found_at(module, path):
 
 def stands_for(cls, is_given=False):
     # type: (type, bool) -> str
-    """The name of a class of the standard library that its objects may say they are of. `is_given`: it is that of a
-    value that the test passes, which may say so of any."""
+    """The name of a class of a library that its objects may say they are of. `is_given`: it is that of a value or of a
+    package's object that the test passes, which may say so of any."""
     if _STANDS_FOR.get(cls.__name__) is cls:
         return cls.__name__
     is_known = is_given or issubclass(cls, BaseException) or _is_known(cls.__module__, cls.__name__, cls)
