@@ -13,6 +13,10 @@ class Signal(Exception):
     pass
 
 
+class Part(Signal):
+    pass
+
+
 class Own(ValueError):
     pass
 
@@ -22,7 +26,7 @@ class _Hidden(ValueError):
 
 
 Other = type("Match", (), {"__module__": "known_errors"})
-Own.__module__ = Signal.__module__ = _Hidden.__module__ = "known_errors"
+Own.__module__ = Signal.__module__ = Part.__module__ = _Hidden.__module__ = "known_errors"
 
 
 @pytest.fixture(name="known_errors")
@@ -30,5 +34,5 @@ def as_a_library(monkeypatch: pytest.MonkeyPatch) -> None:
     """The library of them."""
     module = types.ModuleType("known_errors")
     module.__spec__ = json.__spec__
-    vars(module).update(Signal=Signal, Own=Own, _Hidden=_Hidden, Match=Other, number=8)
+    vars(module).update(Signal=Signal, Part=Part, Own=Own, _Hidden=_Hidden, Match=Other, number=8)
     monkeypatch.setitem(sys.modules, "known_errors", module)

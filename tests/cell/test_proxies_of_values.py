@@ -26,8 +26,9 @@ def test_a_value_answers_for_itself(either: Other):
     assert [each[0::2] for each in either.asked] == [("get", "append"), ("get", "append"), ("special", "__reversed__")]
     value.append = 3
     assert either.asked[-1][0::2] == ("set", "append")
-    sub = either.cls(cls)
+    sub = either.cls(cls, list)
     assert (sub.__mro__[1], issubclass(sub, list)) == (cls, True)
+    assert either.cls(cls).__mro__[1:] == (object,), "objects of a class that no plain type is told of are none"
     mixed = either.cls(either.cls(), list)
     assert (issubclass(mixed, RemoteObject), issubclass(mixed, list)) == (False, True)
 

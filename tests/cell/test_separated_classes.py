@@ -247,7 +247,7 @@ def test_a_class_of_the_program_does_not_say_what_its_errors_are_made_of_nor_sho
     own.code = plain.code = plain._code = 7  # type: ignore[attr-defined]
     plain.other = object()  # type: ignore[attr-defined]
     assert (exceptions.constructor_arguments(own), exceptions.constructor_arguments(plain)) == (None, (2, "no", "a"))
-    assert (exceptions.more_of(own), exceptions.more_of(plain)) == (None, (None, [], (("code", 7),)))
+    assert (exceptions.more_of(own), exceptions.more_of(plain)) == (None, (None, [], (("code", 7), ("_code", 7))))
 
 
 def test_an_object_holds_what_is_in_its_slots_and_its_dict():

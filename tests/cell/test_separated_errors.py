@@ -60,7 +60,8 @@ def test_notes_and_how_an_error_is_shown():
     [
         8, [None, ["a"], ()], (None, ["a"]), (None, ["a"], (), 8), (None, ["a", 8], ()), (None, "a", ()),
         (None, [], ()),
-        (8, [], ()), (None, [], [("a", 1)]), (None, [], (8, ("a",), (1, 2), ("_a", 3), ["a", 1], ("b", len))),
+        (8, [], ()), (None, [], [("a", 1)]), (None, [], (8, ("a",), (1, 2), ("__a", 3), ["a", 1], ("b", len))),
+        (None, [], (("_remote_number", 3), (exceptions.ANSWERED, True), (8, 8))),
         (None, [], 8),
     ],
 )  # fmt: skip
@@ -73,9 +74,10 @@ def test_what_is_told_of_an_error_wrongly_is_left_out(more: object):
 def test_attributes_of_an_error_that_hold_no_object_are_told():
     error = OSError(2, "no")
     items = [(1.5, {"a": None, 1: {True}})]
-    vars(error).update({"code": 1, "items": items, "_own": 1, "itself": error, "deep": [[[[[[1]]]]]], "n": [OSError]})
+    vars(error).update({"code": 1, "items": items, "_own": 1})
+    vars(error).update({"__own__": 1, "itself": error, "deep": [[[[[[1]]]]]], "n": [OSError]})
     told = exceptions.more_of(error)
-    assert told == (None, [], (("code", 1), ("items", items)))
+    assert told == (None, [], (("code", 1), ("items", items), ("_own", 1)))
     vars(error)["response"] = response = object()
     assert exceptions.more_of(error) == told
     own = exceptions.more_of(error, of_the_test=True)

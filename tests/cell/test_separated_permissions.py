@@ -18,6 +18,7 @@ from typing import Any
 from unittest import mock
 
 import pytest
+from cruxcell.analysis.parsing import CHECK
 from cruxcell.jobs.separated.proxies import operations
 
 
@@ -157,7 +158,7 @@ def with_a_property() -> object:
         (Mine, "__name__", True),
         (Mine, "__dict__", False),
         (Mine(), "__dict__", True),
-        (Mine.method, "__dict__", False),
+        (Mine.method, "__dict__", True),  # what it has set itself
         (Library(), "__dict__", True),
         (Library, "__dict__", False),
         (functools.partial(max, 1), "__dict__", False),
@@ -296,3 +297,29 @@ class Stack(contextlib.ExitStack):
 )
 def test_a_candidate_decides_nothing_for_the_script(target: Any, name: str, may: bool):
     assert operations.may_get(target, name) is may
+
+
+def test_what_a_candidate_may_set_of_a_function():
+    made: dict[str, Any] = {}
+    exec(compile("def one(): pass\none.count = 0\nclass C:\n    def two(self): pass", CHECK, "exec"), made)
+    one, two = made["one"], made["C"].two
+    operations.keep_unmarked(["expected"])
+    for name in ("count", "expected", "pytestmark", "_own", "__doc__", "f_code"):
+        assert not operations.may_set(one, name, 1)
+    assert not operations.may_set(Mine.method, "mark", 1), "no function of the script's"
+    assert not operations.may_set(one, "mark")
+    for function in (one, two):
+        assert not operations.may_get(function, "mark")
+        mark = object()
+        assert operations.may_set(function, "mark", mark)
+        function.mark = mark
+        assert operations.may_get(function, "mark")
+        assert operations.data_of(function) == {"mark": mark}
+    assert operations.may_get(made["C"]().two, "mark")
+    two.mark = 8
+    assert not operations.may_get(two, "mark"), "somebody else has set it since"
+    assert not operations.may_set(two, "mark", 1)
+    assert operations.may_set(one, "mark")
+    del one.mark
+    assert not operations.may_get(one, "mark")
+    assert operations.may_set(one, "mark", 9)

@@ -21,7 +21,7 @@ import pytest
 from cruxcell.jobs.separated.crossing import classes, objects
 from cruxcell.jobs.separated.proxies import shared_names
 from cruxcell.values.containers import Garbled
-from library_errors import Own, _Hidden, as_a_library  # noqa: F401 - a fixture among them
+from library_errors import Own, Part, Signal, _Hidden, as_a_library  # noqa: F401 - a fixture among them
 
 
 @pytest.mark.parametrize(
@@ -151,6 +151,17 @@ class Mode(enum.IntEnum):
 )
 def test_what_an_object_may_say_it_is_of(known_errors: None, text: str, cls: type | None):
     assert shared_names.stand_in(text) is cls
+
+
+def test_an_error_of_a_package_is_one_where_the_script_names_it_or_one_of_its_kind(known_errors: None):
+    for named in ({"Signal"}, {"Part", "x"}):
+        assert shared_names.stand_in("known_errors:Signal", named=named) is Signal
+        assert shared_names.stand_in("known_errors:Part", named=named) is Part
+    for text in ("known_errors:Signal", "known_errors:Part"):
+        assert shared_names.stand_in(text, named={"Own", "signal"}) is None
+        assert shared_names.stand_in(text, is_test=False) is not None
+    assert shared_names.stand_in("unittest.case:SkipTest", named={"SkipTest"}) is None
+    assert shared_names.stand_in("unittest.case:SkipTest", is_test=False) is None
 
 
 def test_the_test_may_name_any_class_to_a_candidate(known_errors: None):

@@ -365,6 +365,10 @@ FOR_PYTEST = {
     "if __name__ == '__main__':\n    pytest.main([__file__, '-v'])\n",
     "a guard that leaves with it": "import pytest, sys\ndef test(): assert add(1, 2) == 3\n"
     "if __name__ == '__main__':\n    sys.exit(pytest.main())\n",
+    "a guard for unittest": "import sys, unittest\ndef test(): assert add(1, 2) == 3\n"
+    "if __name__ == '__main__':\n    sys.exit(not unittest.main(exit=False).result.wasSuccessful())\n",
+    "a guard that unittest leaves by": "from unittest import main\ncount = []\n"
+    "def test():\n    count.append(add(1, 2))\n    assert count == [3]\nif __name__ == '__main__':\n    main()\n",
     # Which pytest warns of, and asks where it is.
     "a class that is no test": "from dataclasses import dataclass\n@dataclass\nclass TestData:\n    a: int\n"
     "    b: int\ndef test(): assert add(*vars(TestData(1, 2)).values()) == 3\n",

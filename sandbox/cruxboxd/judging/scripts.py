@@ -152,8 +152,8 @@ def _of_pair(candidate: Result, test: Result, task: Task, framework: str, token:
     kind = said.last_kind
     if kind in _TEST_LEAVES and test.facts.is_clean:
         if kind == messages.CANDIDATE_GONE:
-            return _gone(served, candidate, judged.detail)
-        return served.but(outcome=judged.outcome, detail=judged.detail)
+            return _gone(served, candidate, judged.detail).but(tests=_tests(said.tests))
+        return served.but(outcome=judged.outcome, detail=judged.detail, tests=_tests(said.tests))
     judged = of_suite(of_script(judged), said.tests, framework)
     judged = judged.but(detail=_with_reasons(judged, said.answers, framework))
     if _ran_out(judged) and any(answer.is_out_of_memory for answer in candidate.read(served_by).answers):
@@ -201,13 +201,17 @@ _TESTS = {
 }
 
 
+def _tests(told: tuple[tuple[bytes, str, str], ...] | None) -> tuple[tuple[str, TestOutcome, str], ...]:
+    return tuple([(name, _TESTS[letter], message) for letter, name, message in told or ()])
+
+
 def of_suite(judged: CheckResult, told: tuple[tuple[bytes, str, str], ...] | None, framework: str) -> CheckResult:
     """The result of a script that may be a suite: PASSED if at least one test ran and all that ran passed."""
     if told is None:
         if framework and judged.outcome is Outcome.PASSED:
             return sandbox_error("the suite ended without a word on its tests")
         return judged
-    tests = tuple([(name, _TESTS[letter], message) for letter, name, message in told])
+    tests = _tests(told)
     judged = judged.but(tests=tests)
     if judged.outcome is not Outcome.PASSED:
         return judged

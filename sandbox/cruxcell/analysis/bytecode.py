@@ -18,6 +18,7 @@ LOADS = frozenset(
     [_OPMAP[name] for name in ("LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS") if name in _OPMAP]
 )
 IMPORTS = frozenset([_OPMAP["IMPORT_NAME"]])
+SETS_ATTRIBUTES = frozenset([_OPMAP["STORE_ATTR"]])
 _GLOBAL_LOADS = frozenset([_OPMAP["LOAD_GLOBAL"]])
 _EXTENDED = opcode.EXTENDED_ARG
 _LOAD_GLOBAL, _GLOBAL_SHIFT = _OPMAP["LOAD_GLOBAL"], int(sys.version_info >= (3, 11))

@@ -26,9 +26,11 @@ class PytestSuite(Suite):
             raise Invalid("framework is pytest, which this runtime does not have; `cruxbox runtimes` lists what each "
                           "one has, --runtime NAME and --python PATH choose another") from None  # fmt: skip
         self._pytest, self._run_all = pytest, pytest.main
+        unittest = __import__("unittest")  # type: Any
         # What a script asks for where it guards that by being the main module is done once it is through, and decides.
         pytest.main = lambda *_asked, **_how: 0
-        self.skips = (pytest.skip.Exception, __import__("unittest").SkipTest)
+        unittest.main = lambda *_asked, **_how: type("TestProgram", (), {"result": unittest.TestResult()})()
+        self.skips = (pytest.skip.Exception, unittest.SkipTest)
 
     def run(self):
         # type: () -> Results | None
@@ -130,6 +132,16 @@ def _plugin(pytest, module, results, not_mine):  # noqa: C901 - the methods of c
             # type: (Any) -> None
             if report.failed:
                 results.add(ERROR, "collecting", str(report.longrepr)[-500:])
+
+        @staticmethod
+        def pytest_runtest_logstart(nodeid, location):  # noqa: ARG004 - what pytest hands over
+            # type: (str, object) -> None
+            results.under_way = nodeid.partition("::")[2]
+
+        @staticmethod
+        def pytest_runtest_logfinish(nodeid, location):  # noqa: ARG004 - as above
+            # type: (str, object) -> None
+            results.under_way = ""
 
         def pytest_runtest_logreport(self, report):
             # type: (Any) -> None

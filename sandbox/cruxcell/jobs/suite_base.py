@@ -29,6 +29,7 @@ class Results:
     def __init__(self):
         # type: () -> None
         self.all = []  # type: list[tuple[bytes, str, str]]
+        self.under_way = ""  # the name of the test that runs
 
     def add(self, letter, name, message=""):
         # type: (bytes, str, str | BaseException) -> bool
@@ -40,6 +41,13 @@ class Results:
         if len(self.all) < messages.MAX_TESTS:
             self.all.append((ERROR, "", "the suite has more than %d tests" % (messages.MAX_TESTS - 1)))
         return False
+
+    def end(self, why):
+        # type: (str) -> bool
+        """The process is about to end, in the midst of a test. Was there any?"""
+        if self.under_way:
+            self.add(ERROR, self.under_way, why)
+        return bool(self.all)
 
     def has_failed(self):
         # type: () -> bool

@@ -263,6 +263,16 @@ def _result_class(unittest):  # noqa: C901 - the methods of a class whose base i
             unittest.TestResult.__init__(self)
             self._results = results
 
+        def startTest(self, test):  # noqa: N802 - the name in unittest
+            # type: (Any) -> None
+            unittest.TestResult.startTest(self, test)
+            self._results.under_way = _name_of(test)
+
+        def stopTest(self, test):  # noqa: N802 - the name in unittest
+            # type: (Any) -> None
+            unittest.TestResult.stopTest(self, test)
+            self._results.under_way = ""
+
         def _note(self, letter, test, error=""):
             # type: (bytes, Any, Any) -> None
             if not self._results.add(letter, _name_of(test), error[1] if type(error) is tuple else error):

@@ -5,7 +5,7 @@ import sys
 from _thread import allocate_lock as _lock
 from _thread import get_ident as _get_ident
 
-from cruxcell.analysis.bytecode import IMPORTS, dissect, names_in, names_of, uses_its_own
+from cruxcell.analysis.bytecode import IMPORTS, SETS_ATTRIBUTES, dissect, names_in, names_of, uses_its_own
 from cruxcell.analysis.parsing import CHECK
 from cruxcell.jobs import disk_figures
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
@@ -22,6 +22,7 @@ from cruxcell.jobs.separated.proxies.copies import copied
 from cruxcell.jobs.separated.proxies.doubts import Doubts
 from cruxcell.jobs.separated.proxies.equality import BECAME, Notes, hold_what_was_made, shown_by
 from cruxcell.jobs.separated.proxies.looking import follow_hints, follow_sizes, follow_sources
+from cruxcell.jobs.separated.proxies.operations import keep_unmarked
 from cruxcell.jobs.separated.proxies.remote import now, number_of
 from cruxcell.jobs.separated.proxies.runs import exited, is_exit
 from cruxcell.jobs.separated.proxies.signatures import outline_of
@@ -48,7 +49,10 @@ if TYPE_CHECKING:
     from types import CodeType, FrameType  # noqa: F401 - in type comments
     from typing import Any, Callable  # noqa: F401 - in type comments
 
+    from cruxcell.jobs.suite_base import Results  # noqa: F401 - in type comments
+
 _CALLS = frozenset(["call", "special", "drive"])
+_SETS_BY_NAME = frozenset(["__dict__", "setattr", "vars"])
 # What a script does with a library, by the word with which it says so, that the candidate has a part in.
 FOLLOWED = {
     "source": follow_sources,
@@ -91,6 +95,7 @@ class ScriptLink(Link):
         self._steady = Steady(self)
         self.value_of = self._steady.value_of
         self.texts = None  # type: Texts | None
+        self.results = None  # type: Results | None  # of a suite's tests
         self.pickles = Pickles(self)
         self._mocks, self._tables = Mocks(set()), ComparedTables()
         self.before_answer = lambda: self.notes.forget_from(self.depth())
@@ -121,11 +126,14 @@ class ScriptLink(Link):
         """Put what the script uses of the program into its namespace, and what it tests under `candidate`."""
         self._source = source = suite.code
         named = names_in(script)
-        files, listener = PassedFiles(named, names_of(script, IMPORTS)), Listener(named)
-        self.has_cancelled = "CancelledError" in named
+        imports = names_of(script, IMPORTS)
+        files, listener = PassedFiles(named, imports), Listener(named)
+        self.has_cancelled, self.objects.in_script = "CancelledError" in named, named
+        self.objects.imports = {each.partition(".")[0] for each in imports}
         bound, lacking = self._names.told()
         self._is_of_its_own, self._mocks = uses_its_own(script), Mocks(named)
         texts = [of_main(each, suite.program_module) for each in constant_texts(script)]
+        keep_unmarked([*names_of(script, SETS_ATTRIBUTES), *([] if _SETS_BY_NAME.isdisjoint(named) else texts)])
         self.named = frozenset([each for each in (*dissect(script).all_names, *texts) if each[:2] == "__"])
         lender = Lender(script, texts, self._namespace)
         for follow in dict.fromkeys([each for word, each in FOLLOWED.items() if word in source]):
@@ -303,6 +311,8 @@ class ScriptLink(Link):
         # type: (bytes, str) -> None
         """Report the reason and end. Never returns, to no thread."""
         self.ending.acquire()
+        if self.results is not None and self.results.end(text):
+            self._context.send(self.results.record())
         self._context.send(frames.frame([kind, self._context.numbers(), records.text_bytes(text), self._token]))
         os._exit(messages.EXIT_DONE)
 

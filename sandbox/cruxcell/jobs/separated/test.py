@@ -42,6 +42,7 @@ def run_test(context, fields, is_rehearsal=False):
     suite.is_compiled(script)
     context.start(messages.DIRECT, _BETWEEN)
     link = ScriptLink(context, suite.namespace, token)
+    link.results = suite.results
     try:
         if not is_rehearsal:
             link.begin_partners()

@@ -3,7 +3,7 @@
 import sys
 
 from cruxcell.jobs.separated.proxies.equality import CONTENT
-from cruxcell.jobs.separated.proxies.operations import OPERATORS, SPECIAL, mro_of, offered, own_of
+from cruxcell.jobs.separated.proxies.operations import BESIDES, OPERATORS, SPECIAL, kinds_of, mro_of, offered, own_of
 from cruxcell.jobs.separated.proxies.runs import connection
 from cruxcell.jobs.separated.proxies.shared_names import MODULES, PLAIN, is_stdlib
 
@@ -29,14 +29,15 @@ def plain_base(cls):
 
 def told_of(cls):
     # type: (type) -> list[str]
-    """What is told of the special methods of a class: not the operators that it has from another class which is told
-    of. Where one operand's class derives from the other's, its method comes first only if it has one of its own."""
+    """What is told of the special methods of a class: not the operators that it has from another class of objects which
+    is told of. Where one operand's class derives from the other's, its method comes first only if it has its own."""
     classes = mro_of(cls)
 
     def is_inherited(name):
         # type: (str) -> bool
         owner = next(each for each in classes if name in own_of(each))
-        return any(owner is one for each in classes[1:] if not is_stdlib(each) for one in mro_of(each))
+        told = [each for each in classes[1:] if not is_stdlib(each) and plain_base(each) is None]
+        return any(owner is one for each in told for one in mro_of(each))
 
     return [name for name in offered(cls) if name not in OPERATORS or not is_inherited(name)]
 
@@ -91,12 +92,26 @@ def _let_decide(cls):
     """What is one of this class, a protocol or an abstract class say, the candidate is asked. It says no more by that
     than by what it derives its classes from, and is shown no value: of data it hears the type.
     Nor is it asked of exceptions: a failed assertion would be what a test waits for."""
-    meta = type(cls)  # type: Any
+    _let_check(type(cls))
+    if not issubclass(cls, BaseException):
+        type.__setattr__(cls, _DECIDED, True)
+
+
+def _let_check(meta):
+    # type: (Any) -> None
     if _CHECKS[0] not in own_of(meta):
         for name, check in zip(_CHECKS, (_is_instance, _is_subclass)):
             type.__setattr__(meta, name, check)
-    if not issubclass(cls, BaseException):
-        type.__setattr__(cls, _DECIDED, True)
+
+
+def leave_out(cls, bases):
+    # type: (Any, tuple[Any, ...]) -> None
+    """Have a class be one of those bases, too, that it could not be made with here: its objects are values and theirs
+    are not, or the other way round."""
+    found = [each for each in bases if not any(each is one for one in (*mro_of(cls), BaseException))]
+    if found:
+        _let_check(type(cls))
+        type.__setattr__(cls, BESIDES, tuple(found))
 
 
 _DECIDED = "_remote_decides"
@@ -104,7 +119,7 @@ _DECIDED = "_remote_decides"
 
 def _is_instance(cls, value):
     # type: (Any, Any) -> bool
-    if type.__instancecheck__(cls, value):
+    if type.__instancecheck__(cls, value) or _is_left_out(cls, type(value)):
         return True
     if _DECIDED not in own_of(cls) or issubclass(type(value), BaseException):
         return False
@@ -115,9 +130,15 @@ def _is_instance(cls, value):
 
 def _is_subclass(cls, one):
     # type: (Any, Any) -> bool
-    if type.__subclasscheck__(cls, one):
+    if type.__subclasscheck__(cls, one) or _is_left_out(cls, one):
         return True
     return _DECIDED in own_of(cls) and not issubclass(one, BaseException) and _is_one("issubclass", one, cls)
+
+
+def _is_left_out(cls, one):
+    # type: (Any, Any) -> bool
+    """Not of what all proxies have (`RemoteObject`)."""
+    return "_remote_class" in own_of(cls) and any(each is cls for each in kinds_of(one))
 
 
 def _is_one(check, value, cls):

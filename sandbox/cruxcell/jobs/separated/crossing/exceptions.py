@@ -1,6 +1,7 @@
 """Transfer of exceptions: what is told of one, and one made of what was told."""
 
 import builtins
+from _collections import deque  # type: ignore[import-not-found]
 
 from cruxcell.jobs.separated.proxies import remote
 from cruxcell.jobs.separated.proxies.runs import ENDS, cancellations, connection
@@ -40,20 +41,24 @@ def more_of(error, of_the_test=False):
     return records.message_of(error, repr) if has_own else None, notes, tuple(own[:_MOST_FIELDS])
 
 
+ANSWERED = "_answered"  # an attribute of a SystemExit that is from the candidate, which has raised it or not
 _MOST_FIELDS = 64
+_HIDDEN = ("_", "__")
+_OURS = ("_remote_", ANSWERED)
 _SIMPLE = frozenset(map(id, (str, bytes, int, float, bool, complex, type(None))))
-_HOLDING = frozenset(map(id, (list, tuple, set, frozenset)))
+_HOLDING = frozenset(map(id, (list, tuple, set, frozenset, deque)))
 _CONTAINING = _HOLDING | {id(dict)}
 
 
 def _is_field(item, of_the_test=False):
     # type: (tuple[object, object], bool) -> bool
-    """A public attribute with a value that holds no object: that may hold the error itself. An error of the test's may
-    have an object there (a response, say): no more than what the program has of any object that it is passed. One of
-    the program's would answer in the test for the error."""
+    """An attribute with a value that holds no object: that may hold the error itself. An error of the test's may have
+    an object there (a response, say), and only where that is public: no more than what the program has of any object
+    that it is passed. One of the program's would answer in the test for the error."""
     name, value = item
+    is_hidden = type(name) is not str or name[: 1 if of_the_test else 2] in _HIDDEN or name.startswith(_OURS)
     may_be = of_the_test and not issubclass(type(value), BaseException) and id(type(value)) not in _CONTAINING
-    return type(name) is str and name[:1] != "_" and (may_be or _is_simple(value, 5))
+    return not is_hidden and (may_be or _is_simple(value, 5))
 
 
 def _is_simple(value, depth):
@@ -120,9 +125,6 @@ def _construct(cls, arguments):
 
 
 _GROUP = getattr(builtins, "BaseExceptionGroup", ())
-
-
-ANSWERED = "_answered"  # an attribute of a SystemExit that is from the candidate, which has raised it or not
 
 
 class _Ended(Exception):

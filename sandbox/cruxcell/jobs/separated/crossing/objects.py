@@ -11,6 +11,7 @@ from cruxcell.jobs.separated.crossing.classes import (
     MUTABLE,
     PLAIN_ONES,
     abstract_bases,
+    leave_out,
     overridden,
     plain_base,
     public_names,
@@ -39,6 +40,7 @@ from cruxcell.jobs.separated.proxies.shared_names import (
     found_at,
     imported,
     is_member,
+    is_of_a_package,
     is_shared,
     is_stdlib,
     may_be_named,
@@ -52,7 +54,7 @@ from cruxcell.values.containers import Garbled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any  # noqa: F401 - in type comments
+    from typing import Any, Collection  # noqa: F401 - in type comments
 
 MAX_CLASSES = 1 << 12
 _numbered = struct.Struct("<cI").pack
@@ -69,6 +71,8 @@ class Objects:
         self.classes = {}  # type: dict[int, type]
         self.is_question = False  # is what is read given to what the script has passed?
         self.is_given = False  # is it given, and not raised?
+        self.in_script = frozenset()  # type: Collection[str]  # all that the script names, where this is its end
+        self.imports = set()  # type: set[str]  # packages that it imports and that may not be loaded by now
         self.named = []  # type: list[Any]  # of the test's: the classes that came along and that a message named
         # What the test has passed by its name, by that; of the candidate's, by its address.
         self._passed = {}  # type: dict[tuple[str, str], Any]
@@ -163,7 +167,7 @@ class Objects:
         writer.items((name if type(name) is str else "?", len(bases)), 0)
         for each in bases:
             self._write_class(writer, each, "error")
-        stands = stands_for(cls, self.is_test and of == "value")
+        stands = stands_for(cls, self.is_test and (of == "value" or is_of_a_package(cls)))
         offers = [*told_of(cls), *abstract_bases(cls), *(public_names(cls) if self.is_test else of_libraries(cls))]
         writer.items(("\0".join(offers), "\0".join(overridden(cls, base)), stands), 0)
 
@@ -261,7 +265,9 @@ class Objects:
         bases = tuple([self._base(self._class_of_errors(reader, depth + 1)) for _ in range(count)])
         offers = _text(reader).split("\0")
         overrides = _text(reader).split("\0")
-        stand = stand_in(_text(reader), self.is_test)
+        place = _text(reader)
+        self._import_what_the_script_imports(place.partition(":")[0].partition(".")[0])
+        stand = stand_in(place, self.is_test, self.in_script)
         if isinstance(stand, type) and issubclass(stand, BaseException):
             self.classes[number] = stand
             return stand
@@ -272,7 +278,18 @@ class Objects:
             made = proxy_classes.make_class(name, number, bases[:1], offers, overrides, stand)
         self.classes[number] = made
         register(made, offers)
+        leave_out(made, bases)
         return made
+
+    def _import_what_the_script_imports(self, package):
+        # type: (str) -> None
+        """Or the class would be another than the one that the script has of there by and by."""
+        if package in self.imports:
+            self.imports.discard(package)
+            try:
+                __import__(package)
+            except Exception:
+                pass  # the script will be told
 
     def _class_of_errors(self, reader, depth):
         # type: (Any, int) -> Any

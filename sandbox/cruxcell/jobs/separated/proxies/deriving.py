@@ -8,7 +8,7 @@ that run in the test's process, and the candidate has no say in them.
 import builtins
 import sys
 
-from cruxcell.jobs.separated.proxies.operations import SPECIAL, is_a_mock, is_class, mro_of, own_of
+from cruxcell.jobs.separated.proxies.operations import SPECIAL, is_a_mock, is_class, kinds_of, mro_of, own_of
 from cruxcell.jobs.separated.proxies.placing import hash_meanwhile, is_reading
 from cruxcell.jobs.separated.proxies.runs import aexits, anexts, connection, exits, nexts
 from cruxcell.jobs.separated.proxies.shared_names import is_stdlib
@@ -324,7 +324,7 @@ def with_derived(cls, found):
 def _is_kind_of(cls, of):
     # type: (Any, Any) -> bool
     """`issubclass`, of which the candidate says nothing."""
-    return any(each is of for each in mro_of(cls))
+    return any(each is of for each in kinds_of(cls))
 
 
 class _Super:

@@ -8,6 +8,8 @@ test has made by calling their class say more (`proxy_classes`).
 
 import _operator
 
+from cruxcell.analysis.parsing import CHECK
+
 # Of a class, what no metaclass is asked for.
 mro_of = type.__dict__["__mro__"].__get__
 own_of = type.__dict__["__dict__"].__get__
@@ -15,6 +17,18 @@ own_of = type.__dict__["__dict__"].__get__
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
+
+BESIDES = "_remote_besides"  # an attribute of a proxy's class: bases that it is one of and could not be made with here
+
+
+def kinds_of(cls):
+    # type: (Any) -> list[type]
+    """What a class is derived from, also where it stands for one of the other side's and could not be made so here."""
+    found = list(mro_of(cls))
+    for each in found:
+        for base in own_of(each).get(BESIDES, ()):
+            found += [one for one in mro_of(base) if not any(one is other for other in found)]
+    return found
 
 
 def _by_name(name):
@@ -181,6 +195,7 @@ _OF_C = type(int.__add__)
 # ---- what the candidate may do to the test's objects -----------------------------------------------------------------
 
 _FUNCTION = type(offered)
+_METHOD = type(offered.__get__(1))  # type: Any
 _BUILTIN = type(len)
 _CODE = type(offered.__code__)
 _MODULE = type(_operator)
@@ -200,10 +215,12 @@ def is_public(name):
 def may_get(target, name):
     # type: (object, str) -> bool
     """May the candidate read this attribute of an object of the test? Never what leads to the script."""
+    target = getattr(target, "__func__", target) if type(target) is _METHOD else target
     kind = type(target)
     if name.startswith("_"):
         is_named = name in _OF_NAMED_TUPLES and issubclass(class_of(target), tuple)
-        has_data = name == "__dict__" and not is_class(target) and not _stands_for_a_function(target)
+        has_data = name == "__dict__" and not is_class(target)
+        has_data = has_data and (kind is _FUNCTION or not _stands_for_a_function(target))
         is_asked_for = name.startswith(OF_ESTIMATORS) or name in ("__name__", "__qualname__", "__doc__")
         return (
             is_named
@@ -220,7 +237,8 @@ def may_get(target, name):
     # An object of the script's own class shows what it has.
     if is_a_mock(target):
         return _is_mocked(target, name)
-    return is_class(target) or not _stands_for_a_function(target) or not _wraps(target)
+    is_free = is_class(target) or not _stands_for_a_function(target) or not _wraps(target)
+    return is_free or is_marked(target, name)
 
 
 def _stands_for_a_function(target):
@@ -245,6 +263,32 @@ def _wraps(target):
 def _is_a_function(value):
     # type: (object) -> bool
     return callable(value) and not is_class(value)
+
+
+# What the candidate has set of functions of the script, by their addresses.
+_marks = {}  # type: dict[int, tuple[object, dict[str, object]]]
+# By what they note on functions, the libraries that run or patch tests know which are what. Beside these, the names of
+# what the script sets itself, of any object: a count of calls, say, or what it expects.
+_not_to_mark = {"hypothesis", "is_hypothesis_test", "patchings", "pytestmark"}
+keep_unmarked = _not_to_mark.update
+
+
+def is_marked(function, name):
+    # type: (Any, str) -> bool
+    """Has the candidate set this attribute (`f.route = "/"`), and nobody another since?"""
+    _, own = _marks.get(id(function), (None, {}))
+    return name in own and vars(function).get(name, _marks) is own[name]
+
+
+def marks(function, name, value=...):
+    # type: (Any, str, object) -> bool
+    """May the candidate set, or delete, this attribute of a function? One of the script's, and none that it has."""
+    is_of_the_script = function.__code__.co_filename == CHECK
+    is_free = is_of_the_script and name not in vars(function) and name not in _not_to_mark and value is not ...
+    if not is_public(name) or not (is_free or is_marked(function, name)):
+        return False
+    _marks.setdefault(id(function), (function, {}))[1][name] = value
+    return True
 
 
 def data_of(target):
@@ -342,6 +386,8 @@ def may_set(target, name, value=...):
     """May the candidate set it? Data of an instance; not what the test's own class defines and relies on. A mock would
     let itself be given what answers in the place of its own mocks, or another list of its calls."""
     kind = type(target)
+    if kind is _FUNCTION:
+        return marks(target, name, value)
     if name == "__dict__" or not may_get(target, name) or is_class(target) or kind.__module__ == "builtins":
         return False
     if is_a_mock(target):

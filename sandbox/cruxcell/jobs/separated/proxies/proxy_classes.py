@@ -66,15 +66,16 @@ def make_class(name, number, bases, offers, overrides, stands_for):  # noqa: PLR
     Args:
         name: its name.
         number: what the other side knows it by.
-        bases: classes made here, builtin exceptions and plain types; of other families than the first are left out.
+        bases: classes made here, builtin exceptions and plain types; those of other families are left out. A class
+            has objects that are values if a plain type stands among them, whatever it is derived from.
         offers: names of special methods that its objects have.
         overrides: names of methods of a plain base that it has its own of.
         stands_for: a builtin class its objects say they are of (`__class__`), or None.
     """
-    plain = [base for base in bases if not issubclass(base, RemoteObject)]
+    plain = _values_among(bases)
     namespace = {"__module__": CANDIDATE, "_remote_class": number, "__slots__": ()}  # type: dict[str, Any]
     namespace["__doc__"] = property(_documentation)
-    family = bases or (RemoteObject,)  # type: tuple[type, ...]
+    family = tuple([each for each in bases if issubclass(each, RemoteObject)]) or (RemoteObject,)  # type: tuple[type, ...]
     if plain:
         family = tuple(plain) if issubclass(plain[0], RemoteBase) else (RemoteBase, *plain)
         del namespace["__slots__"]
@@ -111,6 +112,14 @@ def make_class(name, number, bases, offers, overrides, stands_for):  # noqa: PLR
     if "__slots__" in namespace:  # which have done their work; what the object's class has is asked for
         type.__delattr__(made, "__slots__")
     return made
+
+
+def _values_among(bases):
+    # type: (tuple[Any, ...]) -> list[Any]
+    """The bases of a class whose objects are values or exceptions; none of another, whatever it is derived from."""
+    found = [each for each in bases if not issubclass(each, RemoteObject)]
+    is_one = any(issubclass(each, BaseException) or not issubclass(each, RemoteBase) for each in found)
+    return found if is_one else []
 
 
 def _own_of_value(base, names):

@@ -8,7 +8,7 @@ from cruxcell.values import owned
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any  # noqa: F401 - in type comments
+    from typing import Any, Collection  # noqa: F401 - in type comments
 
 # Functions and classes that both sides have: only these are found by the name that the candidate gives. What the
 # candidate names a function of the script may call (an executor, a decorator), on what the candidate gives. So none of
@@ -185,6 +185,12 @@ def is_stdlib(cls):
     return getattr(imported(cls.__module__), cls.__name__, None) is cls
 
 
+def is_of_a_package(cls):
+    # type: (type) -> bool
+    """Of none of the interpreter's, some of which take an object that says so for memory of its own (ctypes)."""
+    return cls.__module__.partition(".")[0].lstrip("_") not in STDLIB_MODULES
+
+
 def place_of(cls):
     # type: (type) -> str
     """Where a class is found that `is_stdlib`, as both sides write it."""
@@ -218,8 +224,8 @@ def found_at(module, path):
 
 def stands_for(cls, is_given=False):
     # type: (type, bool) -> str
-    """The name of a class of the standard library that its objects may say they are of. `is_given`: it is that of a
-    value that the test passes, which may say so of any."""
+    """The name of a class of a library that its objects may say they are of. `is_given`: it is that of a value or of a
+    package's object that the test passes, which may say so of any."""
     if _STANDS_FOR.get(cls.__name__) is cls:
         return cls.__name__
     is_known = is_given or issubclass(cls, BaseException) or _is_known(cls.__module__, cls.__name__, cls)
@@ -228,10 +234,10 @@ def stands_for(cls, is_given=False):
     return ""
 
 
-def stand_in(text, is_test=True):
-    # type: (str, bool) -> Any
+def stand_in(text, is_test=True, named=frozenset()):
+    # type: (str, bool, Collection[str]) -> Any
     """The class of that name here: of those that have no value of their own, or an exception of a loaded module. To a
-    candidate the test may name any class."""
+    candidate the test may name any class. `named`: what the script names."""
     module, _, name = text.rpartition(":")
     if not module:
         return _STANDS_FOR.get(name)
@@ -240,7 +246,8 @@ def stand_in(text, is_test=True):
         return found
     if is_test and isinstance(found, type) and issubclass(found, UnicodeDecodeError):  # see ERRORS_ALONE
         return None
-    return found if (isinstance(found, type) and _is_known(module, name, found)) or _is_an_error(found) else None
+    is_one = (isinstance(found, type) and _is_known(module, name, found)) or _is_an_error(found)
+    return found if is_one or _is_an_error_of_a_package(found, named if is_test else None) else None
 
 
 # Packages whose classes an object may say it is of. Not those of numbers and tables: what compares values there would
@@ -284,10 +291,34 @@ _ERRORS_OF = _PACKAGES | frozenset(
 def _is_an_error(cls):
     # type: (Any) -> bool
     """A kind of a builtin error, or of one of these modules'."""
-    ranks = (BaseException, Exception, StopIteration, StopAsyncIteration, object)
-    if not isinstance(cls, type) or not issubclass(cls, Exception) or cls.__name__.startswith("_"):
-        return False
-    own = [each for each in cls.__mro__ if all(each is not rank for rank in ranks)]
+    own = _kinds_of_error(cls)
     if any(each.__module__ == "builtins" for each in own):
         return True
     return all(each.__module__.partition(".")[0].lstrip("_") in _ERRORS_OF for each in own) and bool(own)
+
+
+def _kinds_of_error(cls):
+    # type: (Any) -> list[Any]
+    """Which errors one of this class is, without those that all are; none where it is no error."""
+    ranks = (BaseException, Exception, StopIteration, StopAsyncIteration, object)
+    if not isinstance(cls, type) or not issubclass(cls, Exception) or cls.__name__.startswith("_"):
+        return []
+    return [each for each in cls.__mro__ if all(each is not rank for rank in ranks)]
+
+
+# Packages that take some of their errors for signals: that a test is well, or has to begin again.
+_RUN_TESTS = FRAMEWORKS | {"hypothesis", "nose"}
+
+
+def _is_an_error_of_a_package(cls, named):
+    # type: (Any, Collection[str] | None) -> bool
+    """An error of a package's which the script names, or one of its kind: then it says itself what comes of that.
+    `named`: what the script names; None where it raises the error for the candidate."""
+    kinds = _kinds_of_error(cls)
+    roots = [each.__module__.partition(".")[0] for each in kinds]
+    if not kinds or any(root in STDLIB_MODULES or root in _RUN_TESTS for root in roots):
+        return False
+    further = [cls]
+    for each in further:
+        further += type.__subclasses__(each)
+    return named is None or any(each.__name__ in named for each in (*kinds, *further))
