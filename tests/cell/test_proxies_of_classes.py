@@ -96,6 +96,16 @@ def test_what_a_class_is_asked(either: Other):
     assert len(either.asked) == 5
 
 
+def test_the_test_prints_a_class_as_it_is_over_there(other: Other):
+    cls = other.cls()
+    other.answers["special"] = "<class 'library.Thing'>"
+    assert (str(cls), f"{cls}", other.asked) == ("<class 'library.Thing'>",) * 2 + ([("special", cls, "__repr__")] * 2,)
+    for said in (8, ""):
+        other.answers["special"] = said
+        assert repr(cls) == type.__repr__(cls)
+    assert repr(RemoteObject) == type.__repr__(RemoteObject)
+
+
 def test_a_class_is_asked_for_what_no_class_here_has(other: Other):
     cls = other.cls(other.cls(offers="__len__"))
     assert (callable(cls.__len__), other.asked) == (True, [])

@@ -272,6 +272,21 @@ def test_what_the_test_s_objects_look_like():
         assert operations.shown(target) == ""
 
 
+def test_what_holds_others_of_its_library_stands_for_no_function():
+    """As a tag of bs4 does, which can be called and knows the one that it is in."""
+    tag = type("Tag", (), {"__module__": "library.tags", "__call__": len})
+    page, command = type("Page", (tag,), {"__module__": "library"}), type("Command", (), dict(vars(tag)))
+    for holder, held in [(tag(), page()), (page(), tag()), (page(), page)]:
+        holder.parent = held
+        assert operations.may_get(holder, "parent")
+        assert operations.shown(holder) == ""
+    for held in (command(), functools.partial(max, 7), len, Mine().method, Called(), mock.Mock()):
+        holder = tag()
+        holder.parent = held
+        assert not operations.may_get(holder, "parent")
+        assert operations.shown(holder) == object.__repr__(holder)
+
+
 class Stack(contextlib.ExitStack):
     pass
 

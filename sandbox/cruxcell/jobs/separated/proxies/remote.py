@@ -141,6 +141,12 @@ class RemoteType(type):
         # type: () -> Any
         return connection[0].ask("get", cls, "__doc__") if "_remote_class" in own_of(cls) else None
 
+    def __repr__(cls):
+        # type: () -> str
+        """As over there, where it has the module of a library, or a metaclass that says more."""
+        said = connection[0].ask("special", cls, "__repr__") if is_told(cls) else ""
+        return said if type(said) is str and said else type.__repr__(cls)
+
     def __dir__(cls):
         # type: () -> Any
         return type.__dir__(cls) if not is_told(cls) else with_own_names(cls, looked("dir", cls, list))
