@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import ast
 import asyncio
 import collections
 import contextlib
@@ -64,6 +65,11 @@ def test_what_a_package_asks_of_its_own_objects_is_asked_of_no_others():
     assert not operations.may_get(graph, "_other")
     assert not operations.may_get(context, "_other")
     assert not operations.may_get(Mine(), "_children_map")
+    model = type("Model", (), {"__module__": "sklearn.linear_model"})()
+    assert operations.may_set(model, "_parent_callback_ctx", context)
+    assert not operations.may_set(model, "_other", 1)
+    node = ast.parse("f()").body[0]
+    assert [operations.may_get(node, name) for name in ("_fields", "_attributes", "_other")] == [True, True, False]
 
 
 Pair = collections.namedtuple("Pair", "x y")

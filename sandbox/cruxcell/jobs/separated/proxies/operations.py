@@ -138,11 +138,13 @@ OF_THE_TEST = {
 OF_ESTIMATORS = "__sklearn_"
 
 # What the code of a package, which both sides have, asks of its own objects on the other side, by names with an
-# underscore: functions of networkx read nodes and edges of a graph; an estimator that is fitted for another enters into
-# the context of that, which says what is part of what.
+# underscore: `ast.walk` asks a node what its parts are; functions of networkx read nodes and edges of a graph; an
+# estimator that is fitted for another enters into the context of that, which says what is part of what.
 _OF_PACKAGES = {
+    "_ast": frozenset(["_attributes", "_fields"]),  # up to Python 3.8
+    "ast": frozenset(["_attributes", "_fields"]),
     "networkx": frozenset(["_adj", "_node", "_pred", "_succ"]),
-    "sklearn": frozenset(["_children_map", "_propagation_depth"]),
+    "sklearn": frozenset(["_children_map", "_parent_callback_ctx", "_propagation_depth"]),
 }
 
 # Before the name of a method that a class says it has none of: `__hash__ = None`.
