@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import sys
+import threading
 import unittest
+from types import FunctionType
 from typing import Any
 
 import pytest
@@ -104,6 +106,13 @@ def test_the_test_prints_a_class_as_it_is_over_there(other: Other):
         other.answers["special"] = said
         assert repr(cls) == type.__repr__(cls)
     assert repr(RemoteObject) == type.__repr__(RemoteObject)
+
+
+def test_a_class_equals_the_one_of_a_library_that_it_stands_for(either: Other):
+    cls = either.cls(stands=threading.Thread)
+    assert (cls == threading.Thread) is (threading.Thread == cls) is either.is_test
+    assert cls not in [threading.Timer, either.cls(), either.cls(stands=threading.Thread), 1]
+    assert either.cls(stands=FunctionType) not in [FunctionType, None]
 
 
 def test_a_class_is_asked_for_what_no_class_here_has(other: Other):
