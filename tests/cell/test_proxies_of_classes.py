@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import sys
+import threading
 import unittest
+from types import FunctionType
 from typing import Any
 
 import pytest
@@ -94,6 +96,23 @@ def test_what_a_class_is_asked(either: Other):
         with pytest.raises(AttributeError, match=name):
             getattr(cls, name)
     assert len(either.asked) == 5
+
+
+def test_the_test_prints_a_class_as_it_is_over_there(other: Other):
+    cls = other.cls()
+    other.answers["special"] = "<class 'library.Thing'>"
+    assert (str(cls), f"{cls}", other.asked) == ("<class 'library.Thing'>",) * 2 + ([("special", cls, "__repr__")] * 2,)
+    for said in (8, ""):
+        other.answers["special"] = said
+        assert repr(cls) == type.__repr__(cls)
+    assert repr(RemoteObject) == type.__repr__(RemoteObject)
+
+
+def test_a_class_equals_the_one_of_a_library_that_it_stands_for(either: Other):
+    cls = either.cls(stands=threading.Thread)
+    assert (cls == threading.Thread) is (threading.Thread == cls) is either.is_test
+    assert cls not in [threading.Timer, either.cls(), either.cls(stands=threading.Thread), 1]
+    assert either.cls(stands=FunctionType) not in [FunctionType, None]
 
 
 def test_a_class_is_asked_for_what_no_class_here_has(other: Other):

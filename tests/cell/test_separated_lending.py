@@ -286,8 +286,8 @@ def test_an_environment_that_is_named_in_a_text_is_lent(monkeypatch: pytest.Monk
 
 def test_what_a_script_sets_by_itself_is_no_more_than_that():
     by_text, by_name = lender("import time\nsetattr(time, f('time.sleep'), 1)"), lender("import time\ntime.sleep = 'f'")
-    assert (by_text._places, by_text._modules) == ([], [time, builtins])
-    assert (by_name._places, by_name._modules, by_name.names) == ([(time, "sleep")], [], set())
+    assert (by_text._places, by_text._modules) == ([], [(time, None), (builtins, None)])
+    assert (by_name._places, by_name._modules, by_name.names) == ([(time, "sleep")], [(builtins, ["sleep"])], set())
 
 
 def test_a_text_that_is_no_path_imports_nothing():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import ast
 import asyncio
 import collections
 import contextlib
@@ -65,6 +66,11 @@ def test_what_a_package_asks_of_its_own_objects_is_asked_of_no_others():
     assert not operations.may_get(graph, "_other")
     assert not operations.may_get(context, "_other")
     assert not operations.may_get(Mine(), "_children_map")
+    model = type("Model", (), {"__module__": "sklearn.linear_model"})()
+    assert operations.may_set(model, "_parent_callback_ctx", context)
+    assert not operations.may_set(model, "_other", 1)
+    node = ast.parse("f()").body[0]
+    assert [operations.may_get(node, name) for name in ("_fields", "_attributes", "_other")] == [True, True, False]
 
 
 Pair = collections.namedtuple("Pair", "x y")
@@ -271,6 +277,21 @@ def test_what_the_test_s_objects_look_like():
         assert operations.shown(target) == ("" if is_builtin else object.__repr__(target))
     for target in (Mine, Mine.method, len, Mine(), Called(), 8, raised):
         assert operations.shown(target) == ""
+
+
+def test_what_holds_others_of_its_library_stands_for_no_function():
+    """As a tag of bs4 does, which can be called and knows the one that it is in."""
+    tag = type("Tag", (), {"__module__": "library.tags", "__call__": len})
+    page, command = type("Page", (tag,), {"__module__": "library"}), type("Command", (), dict(vars(tag)))
+    for holder, held in [(tag(), page()), (page(), tag()), (page(), page)]:
+        holder.parent = held
+        assert operations.may_get(holder, "parent")
+        assert operations.shown(holder) == ""
+    for held in (command(), functools.partial(max, 7), len, Mine().method, Called(), mock.Mock()):
+        holder = tag()
+        holder.parent = held
+        assert not operations.may_get(holder, "parent")
+        assert operations.shown(holder) == object.__repr__(holder)
 
 
 class Stack(contextlib.ExitStack):

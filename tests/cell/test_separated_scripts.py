@@ -76,6 +76,11 @@ def test_what_the_imports_of_a_script_bind(source: str, imports: dict[str, tuple
     assert script.imports_of(code(source)) == imports
 
 
+def test_of_which_modules_a_script_imports_all_names():
+    found = script.modules_with_all(code("import os\nfrom math import *\nfrom re import sub\nfrom os.path import *"))
+    assert found == ["math", "os.path"]
+
+
 @pytest.mark.parametrize(
     ("source", "keeps"),
     [

@@ -152,11 +152,13 @@ OF_THE_TEST = {
 OF_ESTIMATORS = "__sklearn_"
 
 # What the code of a package, which both sides have, asks of its own objects on the other side, by names with an
-# underscore: functions of networkx read nodes and edges of a graph; an estimator that is fitted for another enters into
-# the context of that, which says what is part of what.
+# underscore: `ast.walk` asks a node what its parts are; functions of networkx read nodes and edges of a graph; an
+# estimator that is fitted for another enters into the context of that, which says what is part of what.
 _OF_PACKAGES = {
+    "_ast": frozenset(["_attributes", "_fields"]),  # up to Python 3.8
+    "ast": frozenset(["_attributes", "_fields"]),
     "networkx": frozenset(["_adj", "_node", "_pred", "_succ"]),
-    "sklearn": frozenset(["_children_map", "_propagation_depth"]),
+    "sklearn": frozenset(["_children_map", "_parent_callback_ctx", "_propagation_depth"]),
 }
 
 # Before the name of a method that a class says it has none of: `__hash__ = None`.
@@ -254,15 +256,19 @@ _WRAPPERS = frozenset(["builtins", "types", "functools", "operator", "contextlib
 def _wraps(target):
     # type: (Any) -> bool
     """Does it stand for a function? One would show what it was given. A connection to sqlite, which can be called, does
-    not."""
+    not, nor does a tag of bs4, which holds others: of these, each is looked at when it is asked for something."""
     kinds = [each for each in mro_of(type(target)) if each is not object]
     held = getattr(target, "__dict__", {}).values()
-    return any(each.__module__ in _WRAPPERS for each in kinds) or any(map(_is_a_function, held))
+    functions = [each for each in held if callable(each) and not is_class(each)]
+    return any(each.__module__ in _WRAPPERS for each in kinds) or not all(_is_akin(target, each) for each in functions)
 
 
-def _is_a_function(value):
-    # type: (object) -> bool
-    return callable(value) and not is_class(value)
+def _is_akin(one, other):
+    # type: (object, object) -> bool
+    """Have their classes one of the same library in common?"""
+    package = type(one).__module__.partition(".")[0]
+    common = [each for each in mro_of(type(one)) if any(each is its for its in mro_of(type(other)))]
+    return any(each.__module__.partition(".")[0] == package for each in common)
 
 
 # What the candidate has set of functions of the script, by their addresses.
@@ -374,8 +380,8 @@ def shown(target):
     """What the candidate is told when it prints an object of the test: a partial function or a method would show what
     it was given, or whose it is."""
     kind = type(target)
-    is_plain = is_class(target) or kind is _FUNCTION or kind is _BUILTIN or not callable(target)
-    return "" if is_plain or kind.__module__ == _SCRIPT else object.__repr__(target)
+    is_plain = is_class(target) or kind is _FUNCTION or kind is _BUILTIN or not _stands_for_a_function(target)
+    return "" if is_plain or not _wraps(target) else object.__repr__(target)
 
 
 _OF_DATA = frozenset(map(id, (type(None), bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset)))

@@ -49,7 +49,7 @@ from cruxcell.jobs.separated.proxies.remote import (
     standing_of,
 )
 from cruxcell.jobs.separated.proxies.runs import aexit, await_, connection, exit_, next_, step_of, throw
-from cruxcell.jobs.separated.proxies.signatures import PARTS
+from cruxcell.jobs.separated.proxies.signatures import PARTS, FunctionOf
 from cruxcell.namespace import CANDIDATE
 
 TYPE_CHECKING = False
@@ -146,6 +146,8 @@ def _of_known_class(stands_for):
             found["__globals__"] = property(lambda _self: {})
         else:
             found.update(PARTS)
+    elif stands_for is _METHOD_TYPE and not connection[0].is_test:
+        found["__func__"] = property(FunctionOf)
     return found
 
 

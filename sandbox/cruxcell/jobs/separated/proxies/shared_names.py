@@ -53,10 +53,10 @@ _ENUMS_OF = frozenset(["calendar", "http", "inspect", "re", "signal", "socket"])
 # Up to 3.9 the interpreter does not say which modules are its own; these are what tests take attributes of.
 _OF_OLD = frozenset(
     [
-        "argparse", "array", "asyncio", "bisect", "builtins", "cmath", "collections", "copy", "datetime", "decimal",
-        "email", "enum", "fractions", "functools", "heapq", "http", "io", "itertools", "json", "logging", "math",
-        "operator", "os", "queue", "random", "re", "signal", "socket", "sqlite3", "ssl", "statistics", "string", "sys",
-        "threading", "time", "types", "typing", "unittest", "uuid", "xml",
+        "argparse", "array", "ast", "asyncio", "bisect", "builtins", "cmath", "collections", "copy", "datetime",
+        "decimal", "email", "enum", "fractions", "functools", "heapq", "http", "io", "itertools", "json", "logging",
+        "math", "operator", "os", "queue", "random", "re", "signal", "socket", "sqlite3", "ssl", "statistics", "string",
+        "sys", "threading", "time", "types", "typing", "unittest", "uuid", "xml",
     ]
 )  # fmt: skip
 STDLIB_MODULES = getattr(sys, "stdlib_module_names", _OF_OLD)

@@ -1,6 +1,7 @@
-"""What a program that looks at a function of the script is told: its parameters, their defaults and annotations, and
-whether it is a coroutine function. So `inspect.signature` works, decorators that check types, and those that curry. Of
-its code a candidate hears nothing else."""
+"""What a program that looks at a function or method of the script is told: its parameters, their defaults and
+annotations, and whether it is a coroutine function; of one that says that it wraps another, that one's. So
+`inspect.signature` works, decorators that check types, and those that curry. Of its code a candidate hears nothing
+else."""
 
 from cruxcell.jobs.separated.proxies.runs import connection
 
@@ -14,13 +15,24 @@ _FUNCTION = type(lambda: None)
 
 
 def is_function(value):
-    # type: (object) -> bool
-    return type(value) is _FUNCTION
+    # type: (Any) -> bool
+    """Or a method that is one, with its object."""
+    return type(value) is _FUNCTION or (type(value) is _METHOD and type(value.__func__) is _FUNCTION)
+
+
+_METHOD = type(is_function.__get__(1))  # type: Any
+_MOST_DECORATORS = 16
 
 
 def outline_of(function):
     # type: (Any) -> tuple[Any, ...]
     """In the test's process: (counts of its parameters, their names, flags), defaults, annotations."""
+    function = function.__func__ if type(function) is _METHOD else function
+    for _ in range(_MOST_DECORATORS):  # as `inspect.signature` looks at what it wraps
+        wrapped = function.__dict__.get("__wrapped__")
+        if type(wrapped) is not _FUNCTION:
+            break
+        function = wrapped
     code = function.__code__
     count = code.co_argcount + code.co_kwonlyargcount
     count += bool(code.co_flags & _VARARGS) + bool(code.co_flags & _VARKEYWORDS)
@@ -53,3 +65,24 @@ PARTS = {
     "__kwdefaults__": _part(2),
     "__annotations__": _part(3),
 }
+
+
+class FunctionOf:
+    """What stands in the candidate's process for the function of a method of the script's: nothing but what it looks
+    like. To call it calls the method."""
+
+    __class__ = property(lambda _self: _FUNCTION)
+
+    def __init__(self, method):
+        # type: (Any) -> None
+        self._method, self.__name__ = method, method.__name__
+
+    def __call__(self, _owner, *arguments, **keywords):
+        # type: (object, object, object) -> Any
+        return self._method(*arguments, **keywords)
+
+    def __getattr__(self, name):
+        # type: (str) -> Any
+        if name not in PARTS:
+            raise AttributeError("function object has no attribute %r" % name)
+        return PARTS[name].fget(self._method)  # type: ignore[misc]

@@ -63,6 +63,23 @@ def imports_of(code):
     return found
 
 
+def modules_with_all(code):
+    # type: (Any) -> list[str]
+    """The modules of which import statements of the script's outermost code bind all names (`from module import *`)."""
+    import dis
+
+    found, module = [], ""
+    for each in dis.get_instructions(code):
+        if each.opname == "IMPORT_NAME":
+            module = each.argval
+        elif each.opname == "IMPORT_STAR" or (each.opname == "CALL_INTRINSIC_1" and each.arg == _STAR):
+            found.append(module)
+    return found
+
+
+_STAR = 2  # the number of that, among what Python does by one operation from 3.12 on
+
+
 def rebound_names(code, names):
     # type: (Any, set[str]) -> tuple[set[str], set[str]]
     """Of the program's names, `names`, which the script binds anew: (those that it has read before, so it means

@@ -13,7 +13,14 @@ from opcode import opmap
 
 from cruxcell.analysis.bytecode import dissect, names_in, names_of
 from cruxcell.jobs.separated.proxies.operations import class_of, is_a_mock
-from cruxcell.jobs.separated.rules.script import imports_of, is_looked_up, keeps_for_itself, rebound_names, stored_names
+from cruxcell.jobs.separated.rules.script import (
+    imports_of,
+    is_looked_up,
+    keeps_for_itself,
+    modules_with_all,
+    rebound_names,
+    stored_names,
+)
 from cruxcell.jobs.separated.state import decimals
 from cruxcell.jobs.separated.state.context_variables import contexts_in
 from cruxcell.jobs.separated.state.library_settings import settings_in
@@ -70,7 +77,8 @@ class Lender:
         self._watches += self.libraries
         self.names, self._placed = set(), set()  # type: set[str], set[str]
         self._shadows = set()  # type: set[str]  # of builtins, which the script may put into the program's place
-        self._places, self._modules = [], []  # type: list[tuple[Any, str]], list[Any]
+        self._places = []  # type: list[tuple[Any, str]]
+        self._modules = []  # type: list[tuple[Any, list[str] | None]]
         self._members = {}  # type: dict[tuple[str, str], Any]
         self.variables = []  # type: list[str]  # of the environment, which the script asks for by these names
         if _ASKS_ENVIRONMENT & names:
@@ -81,8 +89,10 @@ class Lender:
         stored = names_of(script, _STORES_ATTRIBUTES) if anatomy.all_operations & _STORES_ATTRIBUTES else set()
         if stored or _SETS & names:
             modules = modules_of(script)
+            given = [(each, sorted(stored.difference(each.__dict__))) for each in modules]
+            self._modules = [each for each in given if each[1]]
             if _SETS & names:
-                self._modules = modules
+                self._modules = [(each, None) for each in modules]
                 self._members = members_in(words, names, modules)
                 self._placed = names_with_a_place(texts)
                 self.names = self._placed | bare_names(texts)
@@ -118,11 +128,14 @@ class Lender:
         lacked = stored.intersection(lacking)
         imports = imports_of(self._script) if lacked else {}
         self._watches += [_Import(self._namespace, name, *imports[name]) for name in sorted(lacked) if name in imports]
+        for module in modules_with_all(self._script)[:MOST] if lacking else ():
+            self._watches += [_Import(self._namespace, name, module, True, [name]) for name in sorted(lacking)[:MOST]]
         for module, name in dict.fromkeys(self._places):
             self._watches.append(_Watch(("module", module.__name__, name), _reader(module.__dict__, name), True))
         for (path, name), owner in self._members.items():
             self._watches.append(_Watch(("member", path, name), _reader(vars(owner), name), True))
-        self._watches += [_Module(module, self._places, self._namespace, self._script) for module in self._modules]
+        for module, given in self._modules:
+            self._watches.append(_Module(module, self._places, self._namespace, self._script, given))
 
     def _may_be(self, name, is_meant):
         # type: (str, bool) -> Callable[[Any], bool]
@@ -263,21 +276,23 @@ class _Import:
 class _Module:
     """A module that the script imports, and may change in places that its text does not show: by `setattr`, say. What
     its own library changes there is none of its mocks and functions. What the module never had, and the script has from
-    there alone and reads, is the script's own."""
+    there alone and reads, is the script's own. `given`: the names that the module does not have and may be given, where
+    the text shows them."""
 
-    def __init__(self, module, places, namespace, script):
-        # type: (Any, list[tuple[Any, str]], dict[str, Any], Any) -> None
+    def __init__(self, module, places, namespace, script, given=None):
+        # type: (Any, list[tuple[Any, str]], dict[str, Any], Any, list[str] | None) -> None
         name = module.__name__
         seen = {each for owner, each in places if owner is module}
         self._skipped = seen.union([each for owner, each in LENT_ANYWAY if owner == name])
-        self._module, self._namespace, self._script = module, namespace, script
+        self._module, self._namespace, self._script, self._given = module, namespace, script, given
         self._first = dict(module.__dict__)
         self._lent = {}  # type: dict[str, Any]
 
     def changes(self):
         # type: () -> list[tuple[str, str, str, bool, Any]]
         now, found = self._module.__dict__, []
-        for name, value in list(now.items()):
+        names = list(now) if self._given is None else [each for each in self._given if each in now]
+        for name, value in [(each, now[each]) for each in names]:
             before = self._lent.get(name, self._first.get(name, MISSING))
             if value is before or name in self._skipped:
                 continue
