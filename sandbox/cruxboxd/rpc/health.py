@@ -10,6 +10,8 @@ import grpc.aio
 from google.protobuf.message import DecodeError
 from grpc_health.v1 import health_pb2 as pb
 
+from cruxboxd.rpc.methods import add_methods
+
 if TYPE_CHECKING:
     Context = grpc.aio.ServicerContext[Any, Any]
 
@@ -41,7 +43,7 @@ class Health:
             "Check": grpc.stream_stream_rpc_method_handler(self.check, None, answer),
             "Watch": grpc.stream_stream_rpc_method_handler(self.watch, None, answer),
         }
-        server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, methods),))
+        add_methods(server, SERVICE, methods)
 
     def set(self, name: str, status: int) -> None:
         """Set the status of a service and notify its watchers."""

@@ -6,7 +6,6 @@ import asyncio
 import logging
 import resource
 
-import grpc.aio
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 from grpc_reflection.v1alpha import reflection
 
@@ -15,6 +14,7 @@ from cruxboxd.rpc.headers import MOST_HEADER_BYTES
 from cruxboxd.rpc.health import Health
 from cruxboxd.rpc.interceptor import Interceptor
 from cruxboxd.rpc.listeners import Claim, is_unix, listen
+from cruxboxd.rpc.methods import server_of_known_methods
 from cruxboxd.rpc.response_stream import Answers
 from cruxboxd.rpc.service import SandboxService
 from cruxboxd.rpc.tracing import Tracer
@@ -47,7 +47,9 @@ class Server:
         self._health = Health()
         self._watching: list[asyncio.Task[None]] = []
         self._claims: list[Claim] = []
-        self._server = grpc.aio.server(interceptors=(self._interceptor,), options=_channel_options(config))
+        self._server = server_of_known_methods(
+            self._interceptor.refuse_unknown, (self._interceptor,), _channel_options(config)
+        )
         service = SandboxService(
             judge=engine.judge, offer=engine.offer(), stamp=engine.stamp(), info=engine.info(), identity=identity,
             admission=admission, interceptor=self._interceptor, turns=engine.turns,
