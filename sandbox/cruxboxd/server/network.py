@@ -98,6 +98,9 @@ def _channel_options(config: Config) -> list[tuple[str, int]]:
         # Both bounds on headers are equal: between two different ones gRPC refuses at random.
         ("grpc.max_metadata_size", MOST_HEADER_BYTES),
         ("grpc.absolute_max_metadata_size", MOST_HEADER_BYTES),
+        # A compressed message costs a thousand times its bytes, of gRPC's threads and of the loop, and health reads
+        # what strangers send. gRPC refuses it unread.
+        ("grpc.compression_enabled_algorithms_bitset", 1),
         # Where a connection proves fast, gRPC would let megabytes of each stream come before anybody has taken the RPC
         # over. A message that is awaited gets as much room as it needs in any case.
         ("grpc.http2.bdp_probe", 0),
