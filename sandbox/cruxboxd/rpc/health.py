@@ -11,6 +11,7 @@ from google.protobuf.message import DecodeError
 from grpc_health.v1 import health_pb2 as pb
 
 from cruxboxd.rpc.methods import add_methods
+from cruxboxd.shared.waiting import within
 
 if TYPE_CHECKING:
     Context = grpc.aio.ServicerContext[Any, Any]
@@ -73,9 +74,12 @@ class Health:
                 status = self._statuses.get(name, Status.Value("SERVICE_UNKNOWN"))
                 try:
                     if status != last:
-                        await context.write(pb.HealthCheckResponse(status=status))
+                        # Who takes nothing is not waited for any longer than others.
+                        await within(left, context.write(pb.HealthCheckResponse(status=status)))
                     last = status
-                    await asyncio.wait({changed}, timeout=left)
+                    await asyncio.wait({changed}, timeout=end - asyncio.get_running_loop().time())
+                except asyncio.TimeoutError:
+                    break
                 finally:
                     changed.cancel()
             await context.abort(grpc.StatusCode.UNAVAILABLE, "watched for long; watch again")
