@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
+import socket
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -33,7 +35,9 @@ from test_doors import CHECK, MIB, STREAM, call, tenants
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "operations.md"
 INFO = "/cruxbox.v1.Sandbox/GetServerInfo"
 ALICE = [("authorization", "Bearer alice")]
+WATCH = "/grpc.health.v1.Health/Watch"
 CALLS_A_CONNECTION = 256
+_INITIAL_WINDOW = 4  # a setting of HTTP/2
 
 
 @pytest.fixture(scope="module")
@@ -208,6 +212,7 @@ async def test_a_message_that_does_not_come_is_not_waited_for(monkeypatch):
 
 
 async def test_nobody_watches_health_for_ever(monkeypatch):
+    """Nor does who takes nothing of what is sent."""
     monkeypatch.setattr(health, "_WATCH_S", 0.1)
     server, watched = grpc.aio.server(), Health()
     watched.add_to(server)
@@ -216,9 +221,22 @@ async def test_nobody_watches_health_for_ever(monkeypatch):
     await server.start()
     try:
         async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
-            watching = channel.unary_stream("/grpc.health.v1.Health/Watch")(b"")
+            watching = channel.unary_stream(WATCH)(b"")
             assert await watching.read() == b"\x08\x01"
             assert await watching.code() is grpc.StatusCode.UNAVAILABLE
+
+        def watch_and_take_nothing() -> socket.socket:
+            line = http2.connect(("127.0.0.1", port))
+            line.sendall(http2.frame(http2.SETTINGS, 0, 0, struct.pack(">HI", _INITIAL_WINDOW, 0)))
+            line.sendall(http2.frame(http2.HEADERS, http2.END_HEADERS, 1, http2.request_headers(WATCH)))
+            line.sendall(http2.frame(http2.DATA, http2.END_STREAM, 1, bytes(5)))
+            return line
+
+        with await asyncio.to_thread(watch_and_take_nothing):
+            while not watched._watches:  # a test that waits too long fails
+                await asyncio.sleep(0.01)
+            while watched._watches:
+                await asyncio.sleep(0.01)
     finally:
         await server.stop(0)
 

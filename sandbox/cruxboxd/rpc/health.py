@@ -10,6 +10,9 @@ import grpc.aio
 from google.protobuf.message import DecodeError
 from grpc_health.v1 import health_pb2 as pb
 
+from cruxboxd.rpc.methods import add_methods
+from cruxboxd.shared.waiting import within
+
 if TYPE_CHECKING:
     Context = grpc.aio.ServicerContext[Any, Any]
 
@@ -41,7 +44,7 @@ class Health:
             "Check": grpc.stream_stream_rpc_method_handler(self.check, None, answer),
             "Watch": grpc.stream_stream_rpc_method_handler(self.watch, None, answer),
         }
-        server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, methods),))
+        add_methods(server, SERVICE, methods)
 
     def set(self, name: str, status: int) -> None:
         """Set the status of a service and notify its watchers."""
@@ -71,9 +74,12 @@ class Health:
                 status = self._statuses.get(name, Status.Value("SERVICE_UNKNOWN"))
                 try:
                     if status != last:
-                        await context.write(pb.HealthCheckResponse(status=status))
+                        # Who takes nothing is not waited for any longer than others.
+                        await within(left, context.write(pb.HealthCheckResponse(status=status)))
                     last = status
-                    await asyncio.wait({changed}, timeout=left)
+                    await asyncio.wait({changed}, timeout=end - asyncio.get_running_loop().time())
+                except asyncio.TimeoutError:
+                    break
                 finally:
                     changed.cancel()
             await context.abort(grpc.StatusCode.UNAVAILABLE, "watched for long; watch again")

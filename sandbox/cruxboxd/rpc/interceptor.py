@@ -179,6 +179,16 @@ class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
 
         return behave
 
+    async def refuse_unknown(self, context: Context) -> None:
+        """End an RPC of a method that there is not. Of strangers it counts like any other."""
+        metadata = context.invocation_metadata() or ()
+        self._headers.complete()
+        try:
+            self._identity.tenant_of(shown_by(context, metadata))  # type: ignore[arg-type]
+        except Unidentified:
+            self.connections.refused(context.peer())
+        await context.abort(grpc.StatusCode.UNIMPLEMENTED, "Method not found!")
+
     # ---- one RPC ----------------------------------------------------------------------------------------------
 
     async def _refuse_headers(self, _requests: Any, context: Context) -> None:

@@ -28,6 +28,7 @@ from cruxboxd.rpc.codec import (
     write_verdict,
 )
 from cruxboxd.rpc.interceptor import Interceptor, Rpc, away, current_rpc
+from cruxboxd.rpc.methods import add_methods
 from cruxboxd.rpc.outline import Outline
 from cruxboxd.rpc.response_stream import Answers, Outgoing, ResponseStream
 from cruxboxd.rpc.rpc_work import RpcWork, slices
@@ -77,7 +78,7 @@ class SandboxService:
             ),
         }
         name = pb.DESCRIPTOR.services_by_name["Sandbox"].full_name
-        server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(name, methods),))
+        add_methods(server, name, methods)
 
     async def GetServerInfo(self, request: pb.GetServerInfoRequest, context: Context) -> pb.ServerInfo:
         return self._info

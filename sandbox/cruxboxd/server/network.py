@@ -6,7 +6,6 @@ import asyncio
 import logging
 import resource
 
-import grpc.aio
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 from grpc_reflection.v1alpha import reflection
 
@@ -15,6 +14,7 @@ from cruxboxd.rpc.headers import MOST_HEADER_BYTES
 from cruxboxd.rpc.health import Health
 from cruxboxd.rpc.interceptor import Interceptor
 from cruxboxd.rpc.listeners import Claim, is_unix, listen
+from cruxboxd.rpc.methods import server_of_known_methods
 from cruxboxd.rpc.response_stream import Answers
 from cruxboxd.rpc.service import SandboxService
 from cruxboxd.rpc.tracing import Tracer
@@ -47,7 +47,9 @@ class Server:
         self._health = Health()
         self._watching: list[asyncio.Task[None]] = []
         self._claims: list[Claim] = []
-        self._server = grpc.aio.server(interceptors=(self._interceptor,), options=_channel_options(config))
+        self._server = server_of_known_methods(
+            self._interceptor.refuse_unknown, (self._interceptor,), _channel_options(config)
+        )
         service = SandboxService(
             judge=engine.judge, offer=engine.offer(), stamp=engine.stamp(), info=engine.info(), identity=identity,
             admission=admission, interceptor=self._interceptor, turns=engine.turns,
@@ -96,6 +98,9 @@ def _channel_options(config: Config) -> list[tuple[str, int]]:
         # Both bounds on headers are equal: between two different ones gRPC refuses at random.
         ("grpc.max_metadata_size", MOST_HEADER_BYTES),
         ("grpc.absolute_max_metadata_size", MOST_HEADER_BYTES),
+        # A compressed message costs a thousand times its bytes, of gRPC's threads and of the loop, and health reads
+        # what strangers send. gRPC refuses it unread.
+        ("grpc.compression_enabled_algorithms_bitset", 1),
         # Where a connection proves fast, gRPC would let megabytes of each stream come before anybody has taken the RPC
         # over. A message that is awaited gets as much room as it needs in any case.
         ("grpc.http2.bdp_probe", 0),

@@ -30,7 +30,13 @@ class JsonFormatter(logging.Formatter):
         return json.dumps(line, ensure_ascii=True)
 
 
+def _is_no_callers_fault(record: logging.LogRecord) -> bool:
+    """gRPC logs each header that is not UTF-8, with its bytes and a traceback. It may be the token."""
+    return not (record.exc_info and isinstance(record.exc_info[1], UnicodeDecodeError))
+
+
 def configure_logging(level: str) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
+    logging.getLogger("grpc._cython.cygrpc").addFilter(_is_no_callers_fault)

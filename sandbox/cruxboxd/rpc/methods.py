@@ -1,0 +1,72 @@
+"""Methods by the bytes of their path: an RPC of any other path is refused, and nobody reads its name.
+
+gRPC's server reads the path of an RPC as UTF-8 before the RPC has a task of its own. One whose path is none would end
+the server for all. gRPC compares the path of a method that is registered byte by byte, and hands over its RPCs apart
+from others, whose path it would read. These never get so far here. A version of gRPC that does not know registered
+methods reads a path in the RPC's own task.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+import grpc
+import grpc.aio
+from grpc._cython import cygrpc  # type: ignore[attr-defined]
+
+_Server: Any = cygrpc.AioServer
+
+
+class _OfKnownMethods(_Server):  # type: ignore[misc]
+    """gRPC's server, which asks `refuse` to end an RPC whose path is not registered."""
+
+    refuse: Callable[[Any], Awaitable[None]]
+
+    def _make_request_call_future(self, method: bytes | None) -> Any:
+        """What gRPC waits for: the next RPC of a method; without one, of any other path, which never comes."""
+        if method is not None:
+            return super()._make_request_call_future(method)
+        return asyncio.ensure_future(self._refuse_all())
+
+    async def _refuse_all(self) -> None:
+        """Until the server is shut down, which ends the wait for an RPC by an error."""
+        refusing = set[asyncio.Task[None]]()
+        while True:
+            rpc = await self._request_call()
+            task = asyncio.create_task(self._refuse(rpc))  # its connection may take nothing for long
+            refusing.add(task)
+            task.add_done_callback(refusing.discard)
+
+    async def _refuse(self, rpc: Any) -> None:
+        with contextlib.suppress(grpc.aio.AbortError, grpc.aio.InternalError):
+            await self.refuse(cygrpc._ServicerContext(rpc, None, None, asyncio.get_running_loop()))
+
+
+def server_of_known_methods(
+    refuse: Callable[[Any], Awaitable[None]],
+    interceptors: Sequence[Any],
+    options: Sequence[tuple[str, int]],
+) -> grpc.aio.Server:
+    """A server; `refuse` ends an RPC, of which it is given the context, as one of no method that there is."""
+
+    def make(*arguments: Any) -> _OfKnownMethods:
+        made = _OfKnownMethods(*arguments)
+        made.refuse = refuse
+        return made
+
+    cygrpc.AioServer = make
+    try:
+        return grpc.aio.server(interceptors=interceptors, options=options)
+    finally:
+        cygrpc.AioServer = _Server
+
+
+def add_methods(server: grpc.aio.Server, service: str, methods: Mapping[str, grpc.RpcMethodHandler[Any, Any]]) -> None:
+    """Have `server` serve the methods of a service."""
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service, dict(methods)),))
+    register = getattr(server, "add_registered_method_handlers", None)
+    if register is not None:
+        register(service, dict(methods))
