@@ -7,6 +7,7 @@ Allowed outcomes are letters, so that a table stays a table:
     P PASSED                  F FAILED or RAISED        T TIMED_OUT or STEP_LIMIT   M MEMORY_LIMIT
     O OUTPUT_LIMIT            V VIOLATION               C CRASHED                   X SANDBOX_ERROR or UNAVAILABLE
     I INVALID or the gRPC code INVALID_ARGUMENT         R the gRPC code RESOURCE_EXHAUSTED
+    N the gRPC code UNIMPLEMENTED
     E EVALUATED               H no answer before the deadline (hung: never allowed)
 
 A program may catch a refusal and answer honestly. It then returns 'held', or 'breached' when the attack worked: the

@@ -241,11 +241,11 @@ def nested_protobuf(lab: Lab) -> list[Observation]:
 
 
 def gzip_bomb(lab: Lab) -> list[Observation]:
-    """Case protocol/gzip-bomb: a small compressed message that inflates over the cap."""
+    """Case protocol/gzip-bomb: a small compressed message that would inflate over the cap is refused unread."""
     cap = lab.info().max_message_bytes
     message = pb.CheckRequest(tasks=[a_task("#" * (4 * cap) + "\n")]).SerializeToString()
     letter, words = send(lab, message, grpc.Compression.Gzip)
-    return [(words, "RI", letter)]
+    return [(words, "N", letter)]
 
 
 def ids_in_logs(lab: Lab) -> list[Observation]:

@@ -26,6 +26,7 @@ LETTER = {
 RPC_LETTER = {
     grpc.StatusCode.INVALID_ARGUMENT: "I",
     grpc.StatusCode.RESOURCE_EXHAUSTED: "R",
+    grpc.StatusCode.UNIMPLEMENTED: "N",
     grpc.StatusCode.UNAVAILABLE: "X",
     grpc.StatusCode.DEADLINE_EXCEEDED: "H",
 }

@@ -44,7 +44,7 @@ def pair(candidate: str, script: str, **changes) -> Job:
     made.partner = Job(
         key=KEY,
         kind=messages.JOB_TEST,
-        fields=[script.encode(), b"f", b"", b"\0", b"", b""],
+        fields=[script.encode(), b"f", b"", b"", b"\0", b"", b""],
         limits=limits,
         tenant="t",
         is_partner=True,

@@ -268,7 +268,7 @@ ESCAPES = {
     "reopened descriptors": "open('/proc/self/fd/1', 'w')",
     "inotify": "kernel(294, 0)",
     "handle": "kernel(303, -100, b'.', bytes(200), bytes(8), 0)",
-    "statfs of the host": "os.statvfs(os.__file__)",
+    "statfs of the host": "kernel(137, os.__file__.encode(), bytes(200))",
     "rename with whiteout": "open('x', 'w').close(); kernel(316, -100, b'x', -100, b'y', 4)",
     "fallocate": "kernel(285, os.open('x', 66), 0, 0, 1 << 40)",
 }
