@@ -20,7 +20,7 @@ from unittest import mock
 
 import pytest
 from cruxcell.analysis.parsing import CHECK
-from cruxcell.jobs.separated.proxies import operations
+from cruxcell.jobs.separated.proxies import marks, operations
 
 
 def test_an_operator_is_done_by_its_own_method():
@@ -324,7 +324,7 @@ def test_what_a_candidate_may_set_of_a_function():
     made: dict[str, Any] = {}
     exec(compile("def one(): pass\none.count = 0\nclass C:\n    def two(self): pass", CHECK, "exec"), made)
     one, two = made["one"], made["C"].two
-    operations.keep_unmarked(["expected"])
+    marks.keep_unmarked(["expected"])
     for name in ("count", "expected", "pytestmark", "_own", "__doc__", "f_code"):
         assert not operations.may_set(one, name, 1)
     assert not operations.may_set(Mine.method, "mark", 1), "no function of the script's"

@@ -4,6 +4,7 @@ remote        the proxies
 proxy_classes their classes, and what their special methods ask
 asking        what special methods of proxies ask, those of values among them
 operations    what may be asked of an object of the other side
+marks         attributes that the program sets of the script's functions
 shared_names  what both sides have, and which of it may be asked for by name
 told          what classes of the other side have, as it tells
 libraries     which classes of libraries proxies are of, for a script that asks

@@ -8,7 +8,7 @@ test has made by calling their class say more (`proxy_classes`).
 
 import _operator
 
-from cruxcell.analysis.parsing import CHECK
+from cruxcell.jobs.separated.proxies.marks import is_marked, marks
 
 # Of a class, what no metaclass is asked for.
 mro_of = type.__dict__["__mro__"].__get__
@@ -271,32 +271,6 @@ def _is_akin(one, other):
     return any(each.__module__.partition(".")[0] == package for each in common)
 
 
-# What the candidate has set of functions of the script, by their addresses.
-_marks = {}  # type: dict[int, tuple[object, dict[str, object]]]
-# By what they note on functions, the libraries that run or patch tests know which are what. Beside these, the names of
-# what the script sets itself, of any object: a count of calls, say, or what it expects.
-_not_to_mark = {"hypothesis", "is_hypothesis_test", "patchings", "pytestmark"}
-keep_unmarked = _not_to_mark.update
-
-
-def is_marked(function, name):
-    # type: (Any, str) -> bool
-    """Has the candidate set this attribute (`f.route = "/"`), and nobody another since?"""
-    _, own = _marks.get(id(function), (None, {}))
-    return name in own and vars(function).get(name, _marks) is own[name]
-
-
-def marks(function, name, value=...):
-    # type: (Any, str, object) -> bool
-    """May the candidate set, or delete, this attribute of a function? One of the script's, and none that it has."""
-    is_of_the_script = function.__code__.co_filename == CHECK
-    is_free = is_of_the_script and name not in vars(function) and name not in _not_to_mark and value is not ...
-    if not is_public(name) or not (is_free or is_marked(function, name)):
-        return False
-    _marks.setdefault(id(function), (function, {}))[1][name] = value
-    return True
-
-
 def data_of(target):
     # type: (Any) -> dict[str, Any]
     """What `vars` tells the candidate of an object of the test's: the data that it may read by name."""
@@ -393,7 +367,7 @@ def may_set(target, name, value=...):
     let itself be given what answers in the place of its own mocks, or another list of its calls."""
     kind = type(target)
     if kind is _FUNCTION:
-        return marks(target, name, value)
+        return is_public(name) and marks(target, name, value)
     if name == "__dict__" or not may_get(target, name) or is_class(target) or kind.__module__ == "builtins":
         return False
     if is_a_mock(target):

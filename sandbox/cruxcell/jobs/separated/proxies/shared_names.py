@@ -315,8 +315,8 @@ def _is_an_error_of_a_package(cls, named):
     """An error of a package's which the script names, or one of its kind: then it says itself what comes of that.
     `named`: what the script names; None where it raises the error for the candidate."""
     kinds = _kinds_of_error(cls)
-    roots = [each.__module__.partition(".")[0] for each in kinds]
-    if not kinds or any(root in STDLIB_MODULES or root in _RUN_TESTS for root in roots):
+    run_tests = any(each.__module__.partition(".")[0] in _RUN_TESTS for each in kinds)
+    if not kinds or run_tests or not all(map(is_of_a_package, kinds)):
         return False
     further = [cls]
     for each in further:

@@ -4,8 +4,8 @@ What the script passes to the program by a path (a file, or a folder with all th
 folder, the program has, too, as it is when the program is asked for something. So it is with what whole paths name that
 stand in a text or file which is passed (a list of files, a configuration). What the program makes the script has,
 too (in a folder of the script's, which it has not been passed, if nothing else is there), and how it changes or removes
-that, and what it was passed. Other files of the script the program neither sees nor
-changes: one may hold what is expected. Files and folders cross, no links, and nothing hidden at the top (`.cache`).
+that, and what it was passed. Other files of the script the program neither sees nor changes: one may hold what is
+expected. Files and folders cross, no links, and nothing hidden at the top (`.cache`).
 """
 
 import os

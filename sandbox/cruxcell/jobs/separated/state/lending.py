@@ -11,7 +11,7 @@ import builtins
 import sys
 from opcode import opmap
 
-from cruxcell.analysis.bytecode import dissect, names_in, names_of
+from cruxcell.analysis.bytecode import SETS_ATTRIBUTES, dissect, names_in, names_of
 from cruxcell.jobs.separated.proxies.operations import class_of, is_a_mock
 from cruxcell.jobs.separated.rules.script import (
     imports_of,
@@ -52,7 +52,7 @@ _SETS = _PATCHES | frozenset(
 _ENVIRONMENT = frozenset(["environ", "putenv", "setenv", "delenv"])
 _ASKS_ENVIRONMENT = frozenset(["environ", "getenv"])
 _NOT_FOR_THE_PROGRAM = ("test", "Test", "setup", "setUp", "teardown", "tearDown", "load_tests", "pytest_")
-_STORES_ATTRIBUTES = frozenset([opmap["STORE_ATTR"], opmap["DELETE_ATTR"]])
+_STORES_ATTRIBUTES = SETS_ATTRIBUTES | {opmap["DELETE_ATTR"]}
 _FUNCTION_TYPE = type(dissect)
 _METHOD_TYPE = type(dissect.__get__(1))  # type: Any
 MISSING = object()
