@@ -159,9 +159,10 @@ def make_stub(channel: Any) -> Any:
     return sandbox_pb2_grpc.SandboxStub(channel)  # type: ignore[no-untyped-call]
 
 
-# gRPC's own words where it could not write, as the call had ended: its status is lost. Mostly the connection broke. A
-# server that refused the call will say so again.
-_LOST = ("INTERNAL", "Internal error from Core")
+# gRPC's own words where nobody has said how the call ended: it could not write, as the call had ended, and mostly the
+# connection broke; or a server that shuts down has let go of a call that it had not taken over. A server that refused
+# the call will say so again.
+_LOST = frozenset([("INTERNAL", "Internal error from Core"), ("CANCELLED", "CANCELLED")])
 
 
 def failure_of(error: grpc.RpcError) -> Failure:
@@ -174,7 +175,7 @@ def failure_of(error: grpc.RpcError) -> Failure:
     code, said = call.code().name, call.details() or ""
     # gRPC wraps the reason in the history of how it was found.
     details = said.rpartition("last error: UNKNOWN: ")[2].strip().rstrip(".")
-    if (code, details) == _LOST:
+    if (code, details) in _LOST:
         return Failure("UNAVAILABLE", "the call ended while it was sent", has_arrived=True)
     return Failure(code, details, wait_s, has_arrived(code, said))
 
