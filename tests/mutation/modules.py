@@ -41,6 +41,7 @@ _SHARED_NAMES, _OBJECTS = "cell/test_separated_shared_names.py", "cell/test_sepa
 _ANSWERS, _ASKS = "cell/test_separated_exchange.py", "cell/test_separated_candidate_asks.py"
 _SCRIPT_RUNS = "cell/test_separated_script_runs.py"
 _ERRORS, _LOOKING = "cell/test_separated_errors.py", "cell/test_separated_looking.py"
+_QUEUE = [f"daemon/test_{each}.py" for each in ("fair_queue", "put_aside", "what_verdicts_wait_for")]
 _PROXIES = [f"cell/test_proxies_{each}.py" for each in ("of_objects", "of_classes", "of_values", "in_steps")]
 TWIN = "mutation/pairs.py"  # cases of separated scripts without a daemon; a few fail without one
 _PAIRS = [
@@ -86,7 +87,7 @@ TESTS = {
     "cruxboxd/judging/literals.py": ["fuzz/test_fuzz_literals.py"],
     "cruxboxd/judging/tasks.py": ["daemon/test_checks.py", "daemon/test_requests.py", "daemon/test_programs.py"],
     "cruxboxd/scheduling/bundles.py": [_BUNDLES, "daemon/test_bundles.py -m kernel"],
-    "cruxboxd/scheduling/fair_queue.py": ["daemon/test_fair_queue.py", _HANDING],
+    "cruxboxd/scheduling/fair_queue.py": [*_QUEUE, _HANDING],
     "cruxboxd/scheduling/scheduler.py": [
         _PLACING, _STALLS, "daemon/test_holding.py", _FLEET, _HANDING, "daemon/test_fairness.py",
         "daemon/test_memory_share.py", "daemon/test_accounting_of_workers.py",
@@ -97,8 +98,8 @@ TESTS = {
     ],
     "cruxboxd/scheduling/memory_share.py": ["daemon/test_scheduling.py"],
     "cruxboxd/scheduling/taken.py": [_SLOTS, _PLACING, "daemon/test_memory_share.py"],
-    "cruxboxd/scheduling/holding.py": ["daemon/test_holding.py", "daemon/test_fair_queue.py"],
-    "cruxboxd/scheduling/lines.py": ["daemon/test_fair_queue.py", _HANDING],
+    "cruxboxd/scheduling/holding.py": ["daemon/test_holding.py", *_QUEUE],
+    "cruxboxd/scheduling/lines.py": [*_QUEUE, _HANDING],
     "cruxboxd/scheduling/slow_share.py": ["daemon/test_fair_queue.py"],
     "cruxboxd/scheduling/starvation.py": [_FLEET, _PLACING, "daemon/test_hang_ups.py"],
     "cruxboxd/tenancy/admission.py": ["daemon/test_admission.py", "fuzz/test_fuzz_admission.py"],

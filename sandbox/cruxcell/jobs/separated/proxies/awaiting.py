@@ -13,7 +13,7 @@ candidate is told that it waits, and asks again: the future would be nothing to 
 import sys
 
 from cruxcell.jobs.separated.proxies.loops import SLICE_S, Ends, clock_of, loop_of, run_for_a_while
-from cruxcell.jobs.separated.proxies.operations import SPECIAL
+from cruxcell.jobs.separated.proxies.operations import METHODS, SPECIAL
 from cruxcell.jobs.separated.proxies.shared_names import BUILTIN_TYPE
 
 TYPE_CHECKING = False
@@ -144,7 +144,6 @@ class Awaited:
         return self._ends.has_earlier(task) if task in self._ends else len(self._ends) > 0
 
 
-_STEPS = frozenset(["send", "throw", "close"])
 _GOES_ON = ("send", "__next__")
 
 
@@ -164,7 +163,7 @@ class Lent:
             return function
         if function is SPECIAL["__await__"]:
             return lambda awaitable: Iterated(self, function(awaitable))
-        if type(function) is not BUILTIN_TYPE or function.__name__ not in _STEPS:
+        if type(function) is not BUILTIN_TYPE or function.__name__ not in METHODS:
             return function
         target = function.__self__  # type: Any
         is_awaited = hasattr(type(target), "__await__")

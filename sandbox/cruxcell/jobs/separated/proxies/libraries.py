@@ -8,7 +8,7 @@ import sys
 
 from cruxcell.jobs.separated.proxies.library_values import ORDER, compared_as
 from cruxcell.jobs.separated.proxies.operations import mro_of, own_of
-from cruxcell.jobs.separated.proxies.shared_names import is_stdlib, place_of
+from cruxcell.jobs.separated.proxies.shared_names import is_of_c, is_stdlib, place_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,11 +38,7 @@ def _is_known(cls):
     # type: (Any) -> bool
     """Is it a class of a library? One that no code in Python can have made is, though no name may lead to it: that of
     locks, of modules, of what reads CSV."""
-    return is_stdlib(cls) or _flags(cls) & (_MADE_AT_RUNTIME | _UNCHANGEABLE) != _MADE_AT_RUNTIME
-
-
-_flags = type.__dict__["__flags__"].__get__
-_MADE_AT_RUNTIME, _UNCHANGEABLE = 1 << 9, 1 << 8  # Py_TPFLAGS_HEAPTYPE, Py_TPFLAGS_IMMUTABLETYPE
+    return is_stdlib(cls) or is_of_c(cls)
 
 
 def told(offers, compares):

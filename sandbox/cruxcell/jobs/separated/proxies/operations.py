@@ -100,7 +100,7 @@ STEADY.update({"__len__": 0.05, "__bool__": 0.05})
 # What value of the library's an object is (a set), which is asked for in parts.
 VALUE = "=="
 STEADY[VALUE] = 0.05
-METHODS = frozenset(["send", "throw", "close"])  # of generators: methods of the class, so that they are known for some
+METHODS = frozenset(["send", "throw", "close"])  # of generators and coroutines: of the class, so known for some
 
 # Between two objects of the candidate; what comes of it has to be another. Each is the method alone: that the other
 # operand's is tried after one that gives NotImplemented, and `+` where there is no `+=`, is for who has asked to do.

@@ -185,6 +185,16 @@ def is_stdlib(cls):
     return getattr(imported(cls.__module__), cls.__name__, None) is cls
 
 
+_flags = type.__dict__["__flags__"].__get__
+_HEAP, _IMMUTABLE = 1 << 9, 1 << 8  # Py_TPFLAGS_HEAPTYPE, Py_TPFLAGS_IMMUTABLETYPE
+
+
+def is_of_c(cls):
+    # type: (type) -> bool
+    """Is it a class that no code in Python can have made, and of which none can set attributes?"""
+    return bool(_flags(cls) & (_HEAP | _IMMUTABLE) != _HEAP)
+
+
 def is_of_a_package(cls):
     # type: (type) -> bool
     """Of none of the interpreter's, some of which take an object that says so for memory of its own (ctypes)."""

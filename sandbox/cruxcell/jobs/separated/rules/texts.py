@@ -23,6 +23,7 @@ from cruxcell.analysis.hermetic import SAFE_BUILTINS
 from cruxcell.analysis.parsing import CHECK
 from cruxcell.jobs.separated.proxies.operations import is_public
 from cruxcell.jobs.separated.proxies.remote import is_remote
+from cruxcell.jobs.separated.proxies.shared_names import is_of_c
 from cruxcell.jobs.separated.rules.made_code import is_as_before, is_of_identifiers
 from cruxcell.jobs.separated.rules.own_code import OwnCode
 from cruxcell.protocol import messages
@@ -46,7 +47,6 @@ _OF_PICKLES = {
     "datetime": frozenset(["date", "datetime", "time", "timedelta", "timezone"]),
     "decimal": frozenset(["Decimal"]),
 }
-_HEAP, _IMMUTABLE = 1 << 9, 1 << 8  # flags of a class: made at run time, and if so, nothing may set its attributes
 _CALLS = frozenset(["_stmt()", "_setup()", "pass"])  # what timeit makes of functions, and of what it is not given
 _IMPORTERS = frozenset(["_frozen_importlib", "_frozen_importlib_external", "_pytest.assertion.rewrite"])
 _IMPORTERS |= {"importlib._bootstrap", "importlib._bootstrap_external"}
@@ -221,9 +221,7 @@ def is_of_data(module, name):
     # type: (str, str) -> bool
     """A class of data, which no Python code defines and nobody has put another in the place of?"""
     kind = vars(sys.modules[module]).get(name) if module in sys.modules else None
-    if type(kind) is not type or name not in _OF_PICKLES.get(module, ()):
-        return False
-    return kind.__flags__ & (_HEAP | _IMMUTABLE) != _HEAP
+    return type(kind) is type and name in _OF_PICKLES.get(module, ()) and is_of_c(kind)
 
 
 def _who_runs(frame):
