@@ -42,7 +42,7 @@ _ANSWERS, _ASKS = "cell/test_separated_exchange.py", "cell/test_separated_candid
 _SCRIPT_RUNS = "cell/test_separated_script_runs.py"
 _ERRORS, _LOOKING = "cell/test_separated_errors.py", "cell/test_separated_looking.py"
 _PROXIES = [f"cell/test_proxies_{each}.py" for each in ("of_objects", "of_classes", "of_values", "in_steps")]
-TWIN = "mutation/pairs.py"  # cases of separated scripts without a daemon; a few fail without one
+TWIN = "mutation/pairs.py"  # cases of separated scripts without a daemon
 _PAIRS = [
     TWIN, "daemon/test_separated.py -k as_it_stands", "daemon/test_separated_raw.py",
     "daemon/test_separated.py -k 'not as_it_stands'", "idioms/test_idioms.py",

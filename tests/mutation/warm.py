@@ -3,9 +3,10 @@
 Started in the copy with what pytest is given. A line on standard input is a request, as JSON:
 
 * `most_s`: the seconds that it may take;
-* `module`: the path of a module whose functions take their code from the file, as it is now, before a test runs;
+* `module`: the path of a module whose functions take their code from the file, as it is now, before a test runs, and
+  `source`, the text that they have been made of;
 * `tests`: the node ids to run, in this order, until one fails; null is all of them;
-* `trace`: a file that gets a line `test line` for each line of the module that a test runs, in any process.
+* `trace`: a file that gets a line `test module line` for each line of `modules` that a test runs, in any process.
 
 The answer is a line: {"status": 0 if all passed, -1 if it took too long, -2 if it used too much CPU time, 70 if the
 code could not be taken, "seconds": {node id: seconds}, "failed": [node id]}. Without tests the process collects
@@ -125,18 +126,18 @@ class Loop:
         print(json.dumps({"status": 0, "tests": starting}), file=self.answers, flush=True)
         for line in self.requests:
             request = json.loads(line)
-            if request["module"] not in self.before:
-                self.before[request["module"]] = request["source"]
+            if "module" in request:
+                self.before.setdefault(request["module"], request["source"])
             print(json.dumps(forked(request, self.run)), file=self.answers, flush=True)
         return True
 
     def run(self, request: dict[str, Any]) -> dict[str, Any]:
         traced = request.get("trace")
-        if not traced:
+        if "module" in request:
             take_code(request["module"], self.before[request["module"]])
-        current = trace(request["module"], traced) if traced else None
+        current = trace(request["modules"], traced) if traced else None
         tracing = sys.gettrace()
-        caches = caches_of(request["module"]) if traced else []
+        caches = [each for module in request["modules"] for each in caches_of(module)] if traced else []
         seconds: dict[str, float] = {}
         failed = []
         chosen = [self.items[name] for name in request["tests"] or self.items]
@@ -156,17 +157,17 @@ class Loop:
         return {"status": 1 if failed else 0, "seconds": seconds, "failed": failed}
 
 
-def trace(module: str, notes: str) -> mmap.mmap:
-    """Note the lines of a module that run, here and in every interpreter that is started from now on."""
+def trace(modules: list[str], notes: str) -> mmap.mmap:
+    """Note the lines of these modules that run, here and in every interpreter that is started from now on."""
     counter = Path(notes + ".current")
     counter.write_bytes(bytes(mmap.PAGESIZE))
     counter.chmod(0o666)
-    os.environ["MUTATION_TRACE"] = json.dumps([module, notes])
+    os.environ["MUTATION_TRACE"] = json.dumps([modules, notes])
     os.environ["PYTHONPATH"] = f"{Path(__file__).parent / 'tracing'}{os.pathsep}{os.environ['PYTHONPATH']}"
     sys.path.insert(0, str(Path(__file__).parent / "tracing"))
     import sitecustomize_lines as lines
 
-    lines.start(module, notes)
+    lines.start(modules, notes)
     with counter.open("r+b") as file:
         return mmap.mmap(file.fileno(), 0)
 
