@@ -191,9 +191,9 @@ def coverage(copy: Copy, test: str) -> Coverage:
         lines[order[int(number)]].setdefault(modules[int(module)], set()).add(int(line))
     failing = answer.get("failed", [])
     if failing:
-        answer = warm.ask(tests=failing)  # they may not like to be traced
+        answer = warm.ask(tests=failing, most_s=_TRACED_S)  # they may not like to be traced
     elsewhere = [name for name in lines if warm.tests[name]]
-    return Coverage(lines, elsewhere, seconds, test if answer["status"] else "")
+    return Coverage(lines, elsewhere, seconds, " ".join(answer.get("failed", [])) or _noticed(test, answer["status"]))
 
 
 class Traced:
