@@ -251,6 +251,8 @@ def test_nothing_is_asked_while_a_message_is_written(other: Other, monkeypatch: 
 
 
 def test_what_is_too_large_is_not_sent(other: Other, monkeypatch: pytest.MonkeyPatch):
+    with pytest.raises(Unsent):
+        end().ask("names", bytes(16 << 20))
     monkeypatch.setattr(links, "MAX_MESSAGE", 100)
     link = end()
     kept = ["x" * 200]

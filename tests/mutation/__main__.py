@@ -16,6 +16,7 @@ import queue
 import random
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -33,6 +34,7 @@ from mutation.modules import ROOT, TESTS, harmless
 
 TIMEOUT_S = 100  # for a file of tests
 _TRACED_S = 30 * 60  # for one that is traced
+_ENDS_S = 2  # in which a process ends that is not asked
 _MOST_WARM = 12  # processes that have collected a file which nobody asks now
 # For some of its tests, by how long they take without a change; what they start has to start first.
 _AT_LEAST_S, _WITH_PROCESSES_S, _TIMES = 10, 40, 10
@@ -59,9 +61,12 @@ class Copy:
             each.chmod(0o755)  # workers are other users
         self._python = python
         self._warm: dict[str, Warm] = {}
+        self._is_closed = False
 
     def warm(self, test: str) -> Warm:
         """The process that has collected `test`; that of "" collects anew for every run."""
+        if self._is_closed:
+            sys.exit()  # the thread that asks
         if test not in self._warm:
             self._warm[test] = Warm(self.folder, self._python, pytest_arguments(test) if test else [])
         self._warm[test] = self._warm.pop(test)  # behind those that were asked before
@@ -71,11 +76,13 @@ class Copy:
         """Close the processes of other tests, those asked last apart: many modules share their slowest files."""
         others = [test for test in self._warm if test and test not in tests]
         for test in others[:-_MOST_WARM]:
-            self._warm.pop(test).close()
+            self._warm.pop(test).end()
 
     def close(self) -> None:
-        for warm in self._warm.values():
-            warm.close()
+        """Also while one is asked."""
+        self._is_closed = True
+        for warm in list(self._warm.values()):
+            warm.end(_ENDS_S)
 
     def noticed(self, mutant: Mutant, tests: list[str], traced: Traced) -> str:
         """A test that fails with this change, "" if none does; one that took too long, if that is all."""
@@ -138,11 +145,15 @@ class Warm:
         answer: dict[str, Any] = json.loads(line) if line else {"status": NOT_TAKEN}
         return answer
 
-    def close(self) -> None:
+    def end(self, within_s: float = TIMEOUT_S) -> None:
         assert self._process.stdin is not None
         with contextlib.suppress(BrokenPipeError):
             self._process.stdin.close()
-        self._process.wait(TIMEOUT_S)
+        try:
+            self._process.wait(within_s)
+        except subprocess.TimeoutExpired:
+            self._process.terminate()
+            self._process.wait()
 
 
 def pytest_arguments(test: str) -> list[str]:
@@ -280,7 +291,7 @@ def try_all(chosen: list[Mutant], made: list[Copy], kept: Kept, first: int | Non
                 if by or tests == TESTS[mutant.module]:
                     kept.note(mutant, by)
 
-    threads = [threading.Thread(target=work, args=[copy]) for copy in made]
+    threads = [threading.Thread(target=work, args=[copy], daemon=True) for copy in made]  # a signal ends the run
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -358,6 +369,7 @@ def sample_of(options: argparse.Namespace) -> list[Mutant]:
 
 def main() -> int:
     options = arguments()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(2))  # with what it has made tidied up
     chosen = sample_of(options)
     kept, known = Kept(options.keep), harmless()
     until = time.monotonic() + 60 * options.minutes

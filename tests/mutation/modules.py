@@ -187,7 +187,9 @@ TESTS = {
     "cruxcell/jobs/separated/rules/program_names.py": ["cell/test_separated_names.py", *_PAIRS],
     "cruxcell/jobs/separated/proxies/copies.py": ["cell/test_separated_copies.py", *_PAIRS],
     "cruxcell/jobs/separated/rules/pickles.py": ["cell/test_separated_pickles.py", *_PAIRS],
-    "cruxcell/jobs/separated/proxies/proxy_classes.py": [*_PROXIES, _OBJECTS, *_PAIRS],
+    "cruxcell/jobs/separated/proxies/proxy_classes.py": [
+        *_PROXIES, _OBJECTS, "cell/test_separated_equality.py", *_PAIRS,
+    ],
     "cruxcell/jobs/separated/state/redirected.py": [
         "cell/test_separated_redirected.py", "cell/test_separated_alongside.py", *_PAIRS,
     ],

@@ -16,6 +16,7 @@ nothing: each request has `arguments`, and its fork imports the sources as they 
 from __future__ import annotations
 
 import atexit
+import contextlib
 import gc
 import json
 import mmap
@@ -27,6 +28,7 @@ import time
 import types
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +51,7 @@ def forked(request: dict[str, Any], run: Callable[[dict[str, Any]], dict[str, An
     reads, writes = os.pipe()
     child = os.fork()
     if not child:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         os.setpgid(0, 0)
         os.close(reads)
         most_s = max(int(request["most_s"] / 4), 1)  # a change may make a loop endless, and who waits for it be killed
@@ -59,6 +62,7 @@ def forked(request: dict[str, Any], run: Callable[[dict[str, Any]], dict[str, An
             atexit._run_exitfuncs()
         finally:
             os._exit(70)
+    signal.signal(signal.SIGTERM, partial(end_with, child))
     os.close(writes)
     os.set_blocking(reads, False)
     until, text, has_ended, killed = time.monotonic() + request["most_s"], b"", False, None
@@ -69,12 +73,20 @@ def forked(request: dict[str, Any], run: Callable[[dict[str, Any]], dict[str, An
             has_ended = ended == child
             killed = os.WTERMSIG(status) if has_ended and os.WIFSIGNALED(status) else None
             text += answer.read() or b""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # its number may be another's by now
     if not has_ended:
         os.killpg(child, signal.SIGKILL)
         os.waitpid(child, 0)
         return {"status": -1}
     found: dict[str, Any] = json.loads(text) if text else {"status": {None: 70, signal.SIGXCPU: -2}.get(killed, -1)}
     return found
+
+
+def end_with(child: int, *_: object) -> None:
+    """The run is stopped, and so is what it has started."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)
+    os._exit(1)
 
 
 def codes(code: types.CodeType, inside: str = "") -> Iterator[tuple[str, types.CodeType]]:
