@@ -129,7 +129,7 @@ TESTS = {
     "cruxcell/analysis/parsing.py": ["cell/test_texts.py", "cell/test_hermetic.py", "daemon/test_sharing.py"],
     "cruxcell/analysis/vacuous.py": ["cell/test_texts.py"],
     "cruxcell/jobs/bundles.py": ["cell/test_calls_job.py", "cell/test_series_job.py", "daemon/test_sharing.py"],
-    "cruxcell/jobs/replay.py": ["cell/test_series_job.py", "daemon/test_replay.py"],
+    "cruxcell/jobs/replay.py": ["cell/test_series_job.py", "cell/test_rows_split.py", "daemon/test_replay.py"],
     "cruxcell/jobs/series.py": ["cell/test_series_job.py", "daemon/test_series.py", "daemon/test_replay.py"],
     "cruxcell/jobs/calls.py": ["cell/test_calls_job.py", "daemon/test_sharing.py", "daemon/test_together.py", _FORGED],
     "cruxcell/jobs/streams.py": ["cell/test_streams_job.py", "daemon/test_shared_streams.py"],
