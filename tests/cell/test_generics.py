@@ -114,3 +114,10 @@ def test_what_is_no_word_and_no_name_is_not_looked_at(parts: Any):
 def test_what_no_candidate_may_say(parts: Any):
     with pytest.raises((ValueError, TypeError, AttributeError, IndexError)):
         generics.made(parts)
+
+
+@pytest.mark.parametrize("unpacked", [{}, {"__unpacked__": False}])
+def test_up_to_3_10_an_alias_does_not_say_that_it_is_unpacked(unpacked: Any, monkeypatch: pytest.MonkeyPatch):
+    alias = type("Alias", (), {"__origin__": list, "__args__": (int,), **unpacked})
+    monkeypatch.setattr(generics, "_ALIAS", alias)
+    assert generics._apart(alias()) == ("alias", list, int)

@@ -18,6 +18,7 @@ from cruxcell.jobs.separated.exchange import link as links
 from cruxcell.jobs.separated.exchange.link import TOO_LARGE, VALUE, Broken, Link, Unsent
 from cruxcell.jobs.separated.exchange.one_thread import QUESTION, RAISED
 from cruxcell.protocol import frames
+from cruxcell.values.canonical import TooLarge
 from link_messages import EIGHT, LEN, Other, message, text, u32
 
 
@@ -251,6 +252,8 @@ def test_nothing_is_asked_while_a_message_is_written(other: Other, monkeypatch: 
 
 
 def test_what_is_too_large_is_not_sent(other: Other, monkeypatch: pytest.MonkeyPatch):
+    with pytest.raises(TooLarge):
+        end()._written([bytes(16 << 20)])
     monkeypatch.setattr(links, "MAX_MESSAGE", 100)
     link = end()
     kept = ["x" * 200]

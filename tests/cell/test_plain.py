@@ -17,7 +17,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from cruxcell.values import stdlib, transfer
+from cruxcell.values import stdlib, transfer, writer
 from cruxcell.values.canonical import NotPlain, TooLarge
 from cruxcell.values.containers import MAX_DEPTH
 from cruxcell.values.transfer import Garbled
@@ -179,6 +179,17 @@ def test_size_and_depth_are_bounded():
     assert transfer.decode(transfer.encode(deep, ROOM)) == deep
     with pytest.raises(NotPlain, match="nested"):
         transfer.encode([deep], ROOM)
+
+
+@pytest.mark.parametrize("kind", [list, tuple, frozenset, deque])
+def test_what_is_read_is_no_deeper_than_it_may_be(kind: Any, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(writer, "MAX_DEPTH", 2 * MAX_DEPTH)  # as no honest half writes it
+    levels = [kind()]
+    while len(levels) < MAX_DEPTH + 30:
+        levels.append(kind([levels[-1]]))
+    assert transfer.decode(transfer.encode(levels[MAX_DEPTH], ROOM)) == levels[MAX_DEPTH]
+    with pytest.raises(Garbled):
+        transfer.decode(transfer.encode(levels[-1], ROOM))
 
 
 TREES = {type(None), bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset}

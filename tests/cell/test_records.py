@@ -1,7 +1,9 @@
 """What a worker writes of its own about findings and errors."""
 
+import struct
 import types
 
+import pytest
 from cruxcell.protocol import frames, messages, records
 
 
@@ -49,6 +51,13 @@ def test_what_was_raised_is_told_as_texts_and_a_line():
         assert frames.unpack(records.raised(b"", odd, text_of=lambda _, text=text: text)[4:])[3:5] == [
             b"<no message>", bytes(4)
         ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "told"), [(-1, 0), (0, 0), (1, 1), ((1 << 31) - 1, (1 << 31) - 1), (1 << 31, 0)])
+def test_a_line_that_cannot_be_is_none(line: int, told: int, monkeypatch: pytest.MonkeyPatch):
+    """Up to 3.10 a trace may say that its line is -1."""
+    monkeypatch.setattr(records, "line_of", lambda _error: line)
+    assert frames.unpack(records.raised(b"", ValueError())[4:])[4] == struct.pack("<i", told)
 
 
 def test_what_is_out_of_memory():

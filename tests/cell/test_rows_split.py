@@ -231,6 +231,7 @@ NONE = {
     "an isinstance in a function": changed("    exact =", "    def isinstance(x, k): return k(3)\n    exact ="),
     "a class that is called where it is asked for": changed("(x, np.ndarray)", "(x, (np.ndarray(3), list))"),
     "a class in another call": changed("isinstance(x, np.ndarray)", "all(x, np.ndarray)"),
+    "a class in a call of a later name": changed("isinstance(x, np.ndarray)", "zip(x, np.ndarray)"),
     "an array by a parameter": changed("is_floats(x)", "is_floats(x, isinstance)"),
     "an array by an isinstance that is bound": changed("METADATA", "isinstance = dict\nMETADATA"),
     "builtins of its own": "__builtins__ = {'enumerate': list}\n" + CASES,

@@ -27,6 +27,19 @@ async def sleeps() -> None:
     await asyncio.sleep(10)
 
 
+def test_a_clock_shows_what_its_loop_s_did_but_where_it_stood():
+    now = [5.0]
+    clock = loops.Clock(SimpleNamespace(time=lambda: now[0]))
+    assert clock() == 5
+    clock.stand()
+    now[0] = 8
+    assert (clock(), clock.stands) == (5, True)
+    clock.go_on()
+    assert (clock(), clock.stands) == (5, False)
+    now[0] = 9
+    assert clock() == 6
+
+
 def test_what_is_awaited_may_be_closed_or_thrown_into(awaited: Awaited):
     target = sleeps()
     assert awaited.step(target, "send", None) is None

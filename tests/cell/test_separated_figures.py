@@ -88,6 +88,16 @@ def test_which_is_the_current_one_is_told(both: Both):
     assert both.ask(both.theirs.gcf) is second
 
 
+def test_what_the_script_has_begun_and_closed_is_told_where_the_current_one_stays_that(both: Both):
+    both.ask(both.theirs.figure)
+    assert (both.given(), both.plt.figure(1)) == ([], both.plt.gcf())
+    for number in (2, 1):
+        both.plt.figure(number)
+    assert both.given() == [[], [2], [], 1]
+    both.plt.kept.destroy(2)
+    assert both.given() == [[2], [], [], 1]
+
+
 def test_which_is_the_current_one_of_both_the_program_hears(both: Both):
     first, _second = both.ask(both.theirs.figure), both.ask(both.theirs.figure)
     assert both.plt.figure(1) is first

@@ -325,6 +325,21 @@ def test_a_file_that_cannot_be_read_is_not_there(call: str, tmp_path: Path, monk
     assert Folder(str(tmp_path)).content("a") is False
 
 
+def test_beside_a_folder_that_cannot_be_looked_at_others_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def scan(path: str) -> Any:
+        seen.append(path)
+        if len(seen) == 2:  # the first one below it
+            raise PermissionError
+        return scandir(path)
+
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "x").write_text("1")
+    scandir, seen = os.scandir, list[str]()
+    monkeypatch.setattr(os, "scandir", scan)
+    assert len(Folder(str(tmp_path)).present()) == len(["a", "b", "x of one of them"])
+
+
 def test_a_folder_is_looked_at_to_a_depth(tmp_path: Path):
     (tmp_path / "/".join("d" * 70)).mkdir(parents=True)
     assert len(Folder(str(tmp_path)).present()) == folders._DEEPEST + 1

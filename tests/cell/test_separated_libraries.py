@@ -115,6 +115,7 @@ def test_what_a_class_has_of_what_was_told(offers: list[str], names: list[str]):
 def test_flags_are_in_flags_as_numbers_are():
     flags = type("Flags", (int,), libraries.told(["<enum:IntFlag"], True))(6)
     assert [4 in flags, 6 in flags, 1 in flags, 5 in flags] == [True, True, False, False]
+    assert [-2 in flags, -8 in type(flags)(-4)] == [False, True]
     with pytest.raises(TypeError, match="'str' and 'Flags'"):
         "a" in flags
 

@@ -6,15 +6,18 @@ What no end can read would be taken for a lie of the program's.
 from __future__ import annotations
 
 import datetime
+import sys
 import zoneinfo
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from cruxcell.values import transfer
+from cruxcell.values import tables, transfer, writer
 from cruxcell.values.canonical import NotPlain
+from cruxcell.values.containers import MAX_DEPTH, Garbled
 from test_containers import ROOM, numpy
 from test_tables import zone_without_name
 
@@ -133,3 +136,24 @@ def test_arrays_of_every_type(dtype: str):
     }
     found = [crosses(value) for items in ([], [1, 0], [1, None], ["a", "b"], [None]) for _, value in made(whole, items)]
     assert any(found) is (dtype != "Sparse[int]")
+
+
+def test_tables_in_tables_are_as_deep_as_anything_may_be(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(writer, "MAX_DEPTH", 4 * MAX_DEPTH)  # as no honest half writes it
+    deep = pandas.Series([1])
+    for _ in range(MAX_DEPTH // 2):
+        deep = pandas.Series([deep, None], dtype=object)
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(10_000)
+    try:
+        data = transfer.encode(deep, ROOM)
+        with pytest.raises(Garbled):
+            transfer.decode(data)
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+def test_a_period_whose_frequency_has_no_name_is_not_taken_apart():
+    month = pandas.Period("2020-01", "M")
+    assert tables._month_parts(month) == (month.ordinal, "M")
+    assert tables._month_parts(SimpleNamespace(ordinal=month.ordinal, freqstr="no frequency")) is None

@@ -302,6 +302,7 @@ LIKES = [
     *(NOON.replace(tzinfo=timezone(timedelta(hours=2))), NOON.replace(fold=1, tzinfo=timezone.utc)),
     *(datetime(2020, 1, 2, tzinfo=timezone.utc), datetime(2020, 1, 1, 23, 59, 59, tzinfo=timezone.utc)),
     datetime(2020, 1, 1, 23, 59, 59, 999_999, timezone.utc),  # one microsecond before the first of these
+    *(NOON.replace(tzinfo=timezone.utc, second=2**at) for at in range(6)),
     *(time(1, 2), time(1, 2, fold=1), time(1, 2, 3), timedelta(1), timedelta(hours=24), timedelta(0), timedelta(0, 1)),
     *(
         datetime.min.replace(tzinfo=timezone(timedelta(1) / 2)),

@@ -148,6 +148,7 @@ def test_files_need_a_folder():
         "run.files names 'a'; files need a scratch folder, and it has none"
     )
     assert fault(run(), around=none) == ""
+    assert f"names {'a' * 80!r};" in fault(run(files={"a" * 81: b""}), around=none)
 
 
 OTHERS = [

@@ -329,6 +329,19 @@ async def test_though_all_slots_are_taken_so_many_zygotes_are_enough(is_ahead, b
     await settle()
 
 
+async def test_zygotes_that_start_count_as_those_there_are(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(asyncio.get_running_loop(), "call_later", lambda *_call: None)
+    daemon = await Daemon(zygotes=8).open()
+    await daemon.fleet.start(OTHER)
+    daemon.fleet._starting[OTHER] = 1
+    daemon.fleet.start_soon(job(key=OTHER), lambda _: 9, daemon.fleet.taken, is_ahead=False)
+    assert (daemon.fleet.starting, OTHER in daemon.fleet._lacking) == (1, True)
+    daemon.fleet._starting[OTHER] = 0
+    daemon.fleet.start_soon(job(key=OTHER), lambda _: 9, daemon.fleet.taken, is_ahead=False)
+    assert daemon.fleet.starting == 1
+    await settle()
+
+
 class Template:
     """A template that forks nothing."""
 

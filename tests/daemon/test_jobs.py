@@ -138,6 +138,13 @@ async def test_of_a_stuck_worker_what_is_sealed_counts_if_anybody_waits():
     shared().stuck(b"")  # nobody asked to be told
 
 
+async def test_of_what_goes_on_a_limit_behind_the_last_seal_ends_nothing():
+    """The worker runs yet, so its check is not over."""
+    work = shared()
+    said = sealed(work) + records.limit(messages.MEMORY_LIMIT, 0, 0)
+    assert (work.unsealed(said), seals.unseal(said, work.tokens).report == PLAN) == (PLAN, False)
+
+
 # ---- what its worker reads -----------------------------------------------------------
 
 

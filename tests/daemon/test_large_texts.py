@@ -38,7 +38,7 @@ from cruxboxd.settings.config import DEFAULT_LIMITS
 from cruxboxd.zygotes import looks, setup
 from cruxboxd.zygotes.jobs import Result
 from cruxboxd.zygotes.lane import Lane
-from cruxboxd.zygotes.pipe_writer import GET_PIPE_SIZE, PipeWriter
+from cruxboxd.zygotes.pipe_writer import GET_PIPE_SIZE, SET_PIPE_SIZE, PipeWriter
 from cruxboxd.zygotes.setup import ZygoteKinds
 from cruxcell.protocol import messages, payloads
 from test_requests import TERMS
@@ -276,6 +276,11 @@ async def test_what_is_stopped_writes_no_more_and_says_nothing(pipe: Pipe):
         pass
     await asyncio.sleep(0.01)
     assert (pipe.read(), pipe.ended) == (b"", [])
+
+
+@pytest.mark.skipif(sys.version_info < (3, 10), reason="fcntl names them from Python 3.10 on")
+def test_the_sizes_of_pipes_are_asked_and_set_as_fcntl_does():
+    assert [getattr(fcntl, f"F_{word}PIPE_SZ") for word in ("SET", "GET")] == [SET_PIPE_SIZE, GET_PIPE_SIZE]
 
 
 def test_a_report_of_less_than_half_a_pipe_was_never_held_up():

@@ -16,6 +16,7 @@ import queue
 import random
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -29,9 +30,12 @@ from pathlib import Path
 from typing import Any
 
 from mutation.changes import KINDS, Mutant, mutants
-from mutation.modules import ROOT, TESTS, TWIN, harmless
+from mutation.modules import ROOT, TESTS, harmless
 
 TIMEOUT_S = 100  # for a file of tests
+_TRACED_S = 30 * 60  # for one that is traced
+_ENDS_S = 2  # in which a process ends that is not asked
+_MOST_WARM = 12  # processes that have collected a file which nobody asks now
 # For some of its tests, by how long they take without a change; what they start has to start first.
 _AT_LEAST_S, _WITH_PROCESSES_S, _TIMES = 10, 40, 10
 OPTIONS = ["-x", "-q", "--no-header", "--timeout=60", "--hypothesis-seed=0"]  # for pytest
@@ -57,32 +61,36 @@ class Copy:
             each.chmod(0o755)  # workers are other users
         self._python = python
         self._warm: dict[str, Warm] = {}
-        self._module = ""
+        self._is_closed = False
 
     def warm(self, test: str) -> Warm:
         """The process that has collected `test`; that of "" collects anew for every run."""
+        if self._is_closed:
+            sys.exit()  # the thread that asks
         if test not in self._warm:
             self._warm[test] = Warm(self.folder, self._python, pytest_arguments(test) if test else [])
+        self._warm[test] = self._warm.pop(test)  # behind those that were asked before
         return self._warm[test]
 
-    def keep_warm(self, module: str, tests: list[str]) -> None:
-        """Close the processes of all other tests before the first mutant of a module."""
-        if module != self._module:
-            self._module = module
-            for test in set(self._warm) - {"", *tests}:
-                self._warm.pop(test).close()
+    def keep_warm(self, tests: list[str]) -> None:
+        """Close the processes of other tests, those asked last apart: many modules share their slowest files."""
+        others = [test for test in self._warm if test and test not in tests]
+        for test in others[:-_MOST_WARM]:
+            self._warm.pop(test).end()
 
     def close(self) -> None:
-        for warm in self._warm.values():
-            warm.close()
+        """Also while one is asked."""
+        self._is_closed = True
+        for warm in list(self._warm.values()):
+            warm.end(_ENDS_S)
 
-    def noticed(self, mutant: Mutant, covered: Covered) -> str:
+    def noticed(self, mutant: Mutant, tests: list[str], traced: Traced) -> str:
         """A test that fails with this change, "" if none does; one that took too long, if that is all."""
         target = self.folder / "sandbox" / mutant.module
         source = target.read_text()
         found = ""
-        for test in covered.tests:
-            each = covered.by(test, self)
+        for test in tests:
+            each = traced.by(test, self)
             self.warm(test)  # which has to import the source as it is
             target.write_text(mutant.source)
             try:
@@ -104,8 +112,7 @@ class Copy:
                 known.lines = {each: known.lines[each], **known.lines} if each in known.lines else known.lines
             if answer["status"] != NOT_TAKEN:
                 return " ".join(answer.get("failed", [])) or _noticed(test, answer["status"])
-        without = [f"--deselect={name}" for name in known.without]
-        status = self.warm("").ask(arguments=[*pytest_arguments(test), *without])["status"]
+        status = self.warm("").ask(arguments=pytest_arguments(test))["status"]
         return _noticed(test, max(status, -1))  # how much CPU time all of a file takes, nobody has measured
 
 
@@ -138,11 +145,15 @@ class Warm:
         answer: dict[str, Any] = json.loads(line) if line else {"status": NOT_TAKEN}
         return answer
 
-    def close(self) -> None:
+    def end(self, within_s: float = TIMEOUT_S) -> None:
         assert self._process.stdin is not None
         with contextlib.suppress(BrokenPipeError):
             self._process.stdin.close()
-        self._process.wait(TIMEOUT_S)
+        try:
+            self._process.wait(within_s)
+        except subprocess.TimeoutExpired:
+            self._process.terminate()
+            self._process.wait()
 
 
 def pytest_arguments(test: str) -> list[str]:
@@ -153,13 +164,12 @@ def pytest_arguments(test: str) -> list[str]:
 
 @dataclass
 class Coverage:
-    """Which lines of a module each test of a file runs, in this process or a daemon; the quickest test first."""
+    """Which lines of modules each test of a file runs, in this process or a daemon; the quickest test first."""
 
-    lines: dict[str, set[int]]
+    lines: dict[str, dict[str, set[int]]]  # of each test, by module
     elsewhere: list[str]  # tests that start zygotes, whose lines nobody sees
     seconds: dict[str, float]  # how long each takes
     failing: str
-    without: list[str]  # tests that are not asked
 
     def most_s(self, tests: list[str]) -> float:
         """How long these may take with a change: some wait for what never comes then."""
@@ -168,54 +178,47 @@ class Coverage:
 
     def asked_about(self, mutant: Mutant) -> list[str]:
         """The tests that can notice a change, the quickest first."""
-        found = [test for test, lines in self.lines.items() if lines.intersection(mutant.lines)]
+        found = [test for test, by in self.lines.items() if by.get(mutant.module, set()).intersection(mutant.lines)]
         if mutant.module.startswith("cruxcell/"):
             found += [test for test in self.elsewhere if test not in found]
         return found
 
 
-def coverage(copy: Copy, module: str, test: str) -> Coverage:
+def coverage(copy: Copy, test: str) -> Coverage:
+    """Of all modules that name the test: a file is traced once."""
     warm = copy.warm(test)
-    source = (copy.folder / "sandbox" / module).read_text()  # the working tree may be another by now
+    modules = [module for module, tests in TESTS.items() if test in tests]
     with tempfile.TemporaryDirectory(prefix="cruxbox-lines-") as folder:
         Path(folder).chmod(0o777)
         notes = Path(folder) / "lines"
-        answer = warm.ask(module=module, source=source, tests=None, trace=str(notes), most_s=4 * TIMEOUT_S)
+        answer = warm.ask(modules=modules, tests=None, trace=str(notes), most_s=_TRACED_S)
         written = notes.read_text().splitlines() if notes.exists() else []
     seconds = answer.get("seconds", {})
     if not seconds:
-        return Coverage({}, [], {}, _noticed(test, answer["status"]), [])
-    lines: dict[str, set[int]] = {name: set() for name in sorted(seconds, key=seconds.__getitem__)}
+        return Coverage({}, [], {}, _noticed(test, answer["status"]))
+    lines: dict[str, dict[str, set[int]]] = {name: {} for name in sorted(seconds, key=seconds.__getitem__)}
     order = list(seconds)
-    for number, line in map(str.split, written):
-        lines[order[int(number)]].add(int(line))
-    failing, without = answer.get("failed", []), list[str]()
-    if failing and test == TWIN:  # they need what only a daemon gives, whose tests are asked next
-        without = failing
-        lines = {name: found for name, found in lines.items() if name not in failing}
-        print(f"{module}: {len(failing)} of {len(seconds)} cases of {TWIN} need a daemon", file=sys.stderr)
-    elif failing:
-        answer = warm.ask(module=module, source=source, tests=failing)  # they may not like to be traced
-        if answer["status"] == NOT_TAKEN:
-            answer = copy.warm("").ask(arguments=[*OPTIONS, *EVERY, *failing])
+    for number, module, line in map(str.split, written):
+        lines[order[int(number)]].setdefault(modules[int(module)], set()).add(int(line))
+    failing = answer.get("failed", [])
+    if failing:
+        answer = warm.ask(tests=failing, most_s=_TRACED_S)  # they may not like to be traced
     elsewhere = [name for name in lines if warm.tests[name]]
-    fails = bool(answer["status"]) and (test != TWIN or not lines)
-    return Coverage(lines, elsewhere, seconds, test if fails else "", without)
+    return Coverage(lines, elsewhere, seconds, " ".join(answer.get("failed", [])) or _noticed(test, answer["status"]))
 
 
-class Covered:
-    """What the files of a module's tests run; a file is measured when the first mutant comes to it."""
+class Traced:
+    """What the files of tests run; a file is measured when the first mutant comes to it."""
 
-    def __init__(self, module: str, tests: list[str]) -> None:
-        self.module, self.tests = module, tests
+    def __init__(self) -> None:
         self._found: dict[str, Coverage] = {}
-        self._lock = threading.Lock()
+        self._locks = {test: threading.Lock() for tests in TESTS.values() for test in tests}
 
     def by(self, test: str, copy: Copy) -> Coverage:
         """`copy` has no mutant at this moment."""
-        with self._lock:
+        with self._locks[test]:
             if test not in self._found:
-                self._found[test] = coverage(copy, self.module, test)
+                self._found[test] = coverage(copy, test)
             found = self._found[test]
         if found.failing:
             raise FailsAsItIs(found.failing)
@@ -262,7 +265,7 @@ def try_all(chosen: list[Mutant], made: list[Copy], kept: Kept, first: int | Non
 
     `first` is how many files of tests are asked of each. Returns what fails without a change: its module is not asked.
     """
-    covered = {mutant.module: Covered(mutant.module, TESTS[mutant.module][:first]) for mutant in chosen}
+    traced = Traced()
     waiting: queue.SimpleQueue[Mutant] = queue.SimpleQueue()
     for mutant in chosen:
         waiting.put(mutant)
@@ -277,18 +280,18 @@ def try_all(chosen: list[Mutant], made: list[Copy], kept: Kept, first: int | Non
                 return
             if mutant.module in failing:
                 continue
-            ours = covered[mutant.module]
-            copy.keep_warm(mutant.module, ours.tests)
+            tests = TESTS[mutant.module][:first]
+            copy.keep_warm(tests)
             try:
-                by = copy.noticed(mutant, ours)
+                by = copy.noticed(mutant, tests, traced)
             except FailsAsItIs as error:
                 failing[mutant.module] = f"{mutant.module}: {error} fails as it is"
                 continue
             with lock:
-                if by or ours.tests == TESTS[mutant.module]:
+                if by or tests == TESTS[mutant.module]:
                     kept.note(mutant, by)
 
-    threads = [threading.Thread(target=work, args=[copy]) for copy in made]
+    threads = [threading.Thread(target=work, args=[copy], daemon=True) for copy in made]  # a signal ends the run
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -366,6 +369,7 @@ def sample_of(options: argparse.Namespace) -> list[Mutant]:
 
 def main() -> int:
     options = arguments()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(2))  # with what it has made tidied up
     chosen = sample_of(options)
     kept, known = Kept(options.keep), harmless()
     until = time.monotonic() + 60 * options.minutes

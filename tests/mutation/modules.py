@@ -43,7 +43,7 @@ _SCRIPT_RUNS = "cell/test_separated_script_runs.py"
 _ERRORS, _LOOKING = "cell/test_separated_errors.py", "cell/test_separated_looking.py"
 _QUEUE = [f"daemon/test_{each}.py" for each in ("fair_queue", "put_aside", "what_verdicts_wait_for")]
 _PROXIES = [f"cell/test_proxies_{each}.py" for each in ("of_objects", "of_classes", "of_values", "in_steps")]
-TWIN = "mutation/pairs.py"  # cases of separated scripts without a daemon; a few fail without one
+TWIN = "mutation/pairs.py"  # cases of separated scripts without a daemon
 _PAIRS = [
     TWIN, "daemon/test_separated.py -k as_it_stands", "daemon/test_separated_raw.py",
     "daemon/test_separated.py -k 'not as_it_stands'", "idioms/test_idioms.py",
@@ -130,7 +130,7 @@ TESTS = {
     "cruxcell/analysis/parsing.py": ["cell/test_texts.py", "cell/test_hermetic.py", "daemon/test_sharing.py"],
     "cruxcell/analysis/vacuous.py": ["cell/test_texts.py"],
     "cruxcell/jobs/bundles.py": ["cell/test_calls_job.py", "cell/test_series_job.py", "daemon/test_sharing.py"],
-    "cruxcell/jobs/replay.py": ["cell/test_series_job.py", "daemon/test_replay.py"],
+    "cruxcell/jobs/replay.py": ["cell/test_series_job.py", "cell/test_rows_split.py", "daemon/test_replay.py"],
     "cruxcell/jobs/series.py": ["cell/test_series_job.py", "daemon/test_series.py", "daemon/test_replay.py"],
     "cruxcell/jobs/calls.py": ["cell/test_calls_job.py", "daemon/test_sharing.py", "daemon/test_together.py", _FORGED],
     "cruxcell/jobs/streams.py": ["cell/test_streams_job.py", "daemon/test_shared_streams.py"],
@@ -188,7 +188,9 @@ TESTS = {
     "cruxcell/jobs/separated/rules/program_names.py": ["cell/test_separated_names.py", *_PAIRS],
     "cruxcell/jobs/separated/proxies/copies.py": ["cell/test_separated_copies.py", *_PAIRS],
     "cruxcell/jobs/separated/rules/pickles.py": ["cell/test_separated_pickles.py", *_PAIRS],
-    "cruxcell/jobs/separated/proxies/proxy_classes.py": [*_PROXIES, _OBJECTS, *_PAIRS],
+    "cruxcell/jobs/separated/proxies/proxy_classes.py": [
+        *_PROXIES, _OBJECTS, "cell/test_separated_equality.py", *_PAIRS,
+    ],
     "cruxcell/jobs/separated/state/redirected.py": [
         "cell/test_separated_redirected.py", "cell/test_separated_alongside.py", *_PAIRS,
     ],

@@ -3,9 +3,10 @@
 Started in the copy with what pytest is given. A line on standard input is a request, as JSON:
 
 * `most_s`: the seconds that it may take;
-* `module`: the path of a module whose functions take their code from the file, as it is now, before a test runs;
+* `module`: the path of a module whose functions take their code from the file, as it is now, before a test runs, and
+  `source`, the text that they have been made of;
 * `tests`: the node ids to run, in this order, until one fails; null is all of them;
-* `trace`: a file that gets a line `test line` for each line of the module that a test runs, in any process.
+* `trace`: a file that gets a line `test module line` for each line of `modules` that a test runs, in any process.
 
 The answer is a line: {"status": 0 if all passed, -1 if it took too long, -2 if it used too much CPU time, 70 if the
 code could not be taken, "seconds": {node id: seconds}, "failed": [node id]}. Without tests the process collects
@@ -15,6 +16,7 @@ nothing: each request has `arguments`, and its fork imports the sources as they 
 from __future__ import annotations
 
 import atexit
+import contextlib
 import gc
 import json
 import mmap
@@ -26,6 +28,7 @@ import time
 import types
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +51,7 @@ def forked(request: dict[str, Any], run: Callable[[dict[str, Any]], dict[str, An
     reads, writes = os.pipe()
     child = os.fork()
     if not child:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         os.setpgid(0, 0)
         os.close(reads)
         most_s = max(int(request["most_s"] / 4), 1)  # a change may make a loop endless, and who waits for it be killed
@@ -58,6 +62,7 @@ def forked(request: dict[str, Any], run: Callable[[dict[str, Any]], dict[str, An
             atexit._run_exitfuncs()
         finally:
             os._exit(70)
+    signal.signal(signal.SIGTERM, partial(end_with, child))
     os.close(writes)
     os.set_blocking(reads, False)
     until, text, has_ended, killed = time.monotonic() + request["most_s"], b"", False, None
@@ -68,12 +73,20 @@ def forked(request: dict[str, Any], run: Callable[[dict[str, Any]], dict[str, An
             has_ended = ended == child
             killed = os.WTERMSIG(status) if has_ended and os.WIFSIGNALED(status) else None
             text += answer.read() or b""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # its number may be another's by now
     if not has_ended:
         os.killpg(child, signal.SIGKILL)
         os.waitpid(child, 0)
         return {"status": -1}
     found: dict[str, Any] = json.loads(text) if text else {"status": {None: 70, signal.SIGXCPU: -2}.get(killed, -1)}
     return found
+
+
+def end_with(child: int, *_: object) -> None:
+    """The run is stopped, and so is what it has started."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)
+    os._exit(1)
 
 
 def codes(code: types.CodeType, inside: str = "") -> Iterator[tuple[str, types.CodeType]]:
@@ -125,18 +138,18 @@ class Loop:
         print(json.dumps({"status": 0, "tests": starting}), file=self.answers, flush=True)
         for line in self.requests:
             request = json.loads(line)
-            if request["module"] not in self.before:
-                self.before[request["module"]] = request["source"]
+            if "module" in request:
+                self.before.setdefault(request["module"], request["source"])
             print(json.dumps(forked(request, self.run)), file=self.answers, flush=True)
         return True
 
     def run(self, request: dict[str, Any]) -> dict[str, Any]:
         traced = request.get("trace")
-        if not traced:
+        if "module" in request:
             take_code(request["module"], self.before[request["module"]])
-        current = trace(request["module"], traced) if traced else None
+        current = trace(request["modules"], traced) if traced else None
         tracing = sys.gettrace()
-        caches = caches_of(request["module"]) if traced else []
+        caches = [each for module in request["modules"] for each in caches_of(module)] if traced else []
         seconds: dict[str, float] = {}
         failed = []
         chosen = [self.items[name] for name in request["tests"] or self.items]
@@ -156,17 +169,17 @@ class Loop:
         return {"status": 1 if failed else 0, "seconds": seconds, "failed": failed}
 
 
-def trace(module: str, notes: str) -> mmap.mmap:
-    """Note the lines of a module that run, here and in every interpreter that is started from now on."""
+def trace(modules: list[str], notes: str) -> mmap.mmap:
+    """Note the lines of these modules that run, here and in every interpreter that is started from now on."""
     counter = Path(notes + ".current")
     counter.write_bytes(bytes(mmap.PAGESIZE))
     counter.chmod(0o666)
-    os.environ["MUTATION_TRACE"] = json.dumps([module, notes])
+    os.environ["MUTATION_TRACE"] = json.dumps([modules, notes])
     os.environ["PYTHONPATH"] = f"{Path(__file__).parent / 'tracing'}{os.pathsep}{os.environ['PYTHONPATH']}"
     sys.path.insert(0, str(Path(__file__).parent / "tracing"))
     import sitecustomize_lines as lines
 
-    lines.start(module, notes)
+    lines.start(modules, notes)
     with counter.open("r+b") as file:
         return mmap.mmap(file.fileno(), 0)
 
