@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import hashlib
 import ipaddress
+import itertools
 import os
 import resource
 import socket
@@ -24,10 +25,11 @@ from cruxboxd.rpc.connections import MOST_REFUSALS
 from cruxboxd.server.network import _channel_options
 from cruxboxd.settings.config import Config
 from cruxboxd.shared.observer import Observer
-from cruxboxd.tenancy.starts import LEAST_PLACES, LEFT_S
+from cruxboxd.tenancy.starts import LEAST_PLACES, LEFT_S, QUESTION_S, QUESTIONS
 from support.daemons import Served
 from support.tasks import sums
 from support.waiting import until
+from test_bounds import INFO
 from test_doors import CHECK, STREAM, call, tenants
 from test_strangers import never
 
@@ -83,6 +85,25 @@ def test_a_question_does_not_wait_behind_checks(daemon):
         for call in calls:
             call.cancel()
     until(lambda: daemon.metric("cruxbox_accepted_checks") == 0)
+
+
+@pytest.mark.parametrize("method", [INFO, "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"])
+def test_questions_are_answered_so_many_a_second(daemon, method):
+    """They cost the event loop as much as checks do, and nobody is charged for that. Other tenants ask meanwhile."""
+    count, list_services = 10 * QUESTIONS, b"\x3a\x00"
+    with grpc.insecure_channel(daemon.target) as channel:
+        asked = channel.stream_stream(method)  # type: ignore[call-arg]
+        began = time.monotonic()
+        alice, bob = ([("authorization", f"Bearer {name}")] for name in ("alice", "bob"))
+        if method == INFO:
+            calls = [asked(iter([b""]), metadata=alice, timeout=60) for _ in range(count)]
+        else:
+            calls = [asked(iter([list_services] * count), metadata=alice, timeout=60)]
+        answers = itertools.chain(*calls)
+        next(answers)
+        assert len(list(asked(iter([list_services if method != INFO else b""]), metadata=bob, timeout=60))) == 1
+        assert len(list(answers)) == count - 1
+        assert time.monotonic() - began > (count / QUESTIONS - 1) * QUESTION_S
 
 
 # ---- connections of callers nobody knows -------------------------------------------------------------------------

@@ -34,7 +34,7 @@ from cruxboxd.shared.waiting import within
 from cruxboxd.tenancy.admission import Admission
 from cruxboxd.tenancy.identity import Identity, Shown, Unidentified, shown_by
 from cruxboxd.tenancy.refusal import Refused
-from cruxboxd.tenancy.starts import QUESTIONS, Starts
+from cruxboxd.tenancy.starts import QUESTION_S, QUESTIONS, Starts
 from cruxboxd.tenancy.tenants import Tenant
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
     def __init__(self, identity: Identity, admission: Admission, observer: Observer, tracer: Tracer) -> None:
         self._identity, self._admission, self._observer, self._tracer = identity, admission, observer, tracer
         self.connections = Connections(observer)
-        self._questions = Starts(QUESTIONS)
+        self._questions = Starts(QUESTIONS, QUESTION_S)
         self._headers = headers.bound(lambda: observer.refused("", "too_large"))
         self._open: set[Rpc] = set()
         self._refused_bytes = 0
@@ -165,7 +165,8 @@ class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
 
     def _stream(self, answer: Callable[[Any, Context], AsyncIterator[Any]], parse: Parse) -> Behaviour:
         async def behave(context: Context) -> None:
-            responses, has_begun = answer(_messages(context, parse), context), False
+            messages = _messages(context) if parse is None else self._asked(context, parse)
+            responses, has_begun = answer(messages, context), False
             try:
                 async for response in responses:
                     if not has_begun:
@@ -178,6 +179,14 @@ class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
                 await responses.aclose()  # type: ignore[attr-defined]
 
         return behave
+
+    async def _asked(self, context: Context, parse: Parse) -> AsyncIterator[Any]:
+        """The messages of a stream of questions. Each takes a place, as an RPC that is one does."""
+        async for data in _messages(context):
+            coming = [_parsed(parse, data)]
+            del data
+            (await self._questions.begin(current_rpc.get().tenant.name)).answered()
+            yield coming.pop()
 
     async def refuse_unknown(self, context: Context) -> None:
         """End an RPC of a method that there is not. Of strangers it counts like any other."""
@@ -330,14 +339,14 @@ async def _one_message(context: Context) -> bytes:
     return data  # type: ignore[no-any-return]
 
 
-async def _messages(context: Context, parse: Parse) -> AsyncIterator[Any]:
+async def _messages(context: Context) -> AsyncIterator[bytes]:
     """The messages of a stream, of which none is held while the next is waited for."""
     while True:
         coming = [await context.read()]
         if coming[0] is _EOF:
             return
         current_rpc.get().received_bytes += len(coming[0])
-        yield _parsed(parse, coming.pop())
+        yield coming.pop()
 
 
 def _parsed(parse: Parse, data: bytes) -> Any:
