@@ -27,7 +27,7 @@ from google.protobuf.message import DecodeError
 
 from cruxboxd.rpc import headers
 from cruxboxd.rpc.connections import Connections
-from cruxboxd.rpc.headers import MOST_HEADER_BYTES, MOST_HEADERS
+from cruxboxd.rpc.headers import MOST_HEADER_BYTES
 from cruxboxd.rpc.tracing import Tracer
 from cruxboxd.shared.observer import Observer
 from cruxboxd.shared.waiting import within
@@ -320,8 +320,8 @@ async def _sent(sending: Awaitable[None]) -> None:
 
 
 def _is_too_long(metadata: Metadata) -> bool:
-    """Are the headers longer than HTTP/2 would count so many bytes? It counts 32 for each beside its text."""
-    return len(metadata) > MOST_HEADERS or sum(len(name) + len(value) for name, value in metadata) > MOST_HEADER_BYTES
+    """Are these more headers than gRPC lets in?"""
+    return sum(headers.size_of(name, value) for name, value in metadata) > MOST_HEADER_BYTES
 
 
 async def _one_message(context: Context) -> bytes:
