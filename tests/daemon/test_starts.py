@@ -19,6 +19,7 @@ import grpc.aio
 import pytest
 from conformance import http2
 from cruxbox import Outcome
+from cruxbox.channel import is_serving
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 from cruxboxd.rpc import connections
 from cruxboxd.rpc.connections import MOST_REFUSALS
@@ -129,6 +130,24 @@ def test_a_connection_that_does_not_stop_calling_without_a_token_is_ended(daemon
         assert seen == {"UNAUTHENTICATED", "UNAVAILABLE"}
         assert not held.done()
         held.cancel()
+
+
+@pytest.mark.parametrize("method", ["Check", "Watch"])
+def test_a_connection_that_does_not_stop_asking_for_health_is_ended(daemon, method):
+    """Each costs the event loop as much as a call that is refused. On other connections health answers."""
+    before = daemon.metric("cruxbox_refused_total", reason="flood")
+    with grpc.insecure_channel(daemon.target, options=[("grpc.use_local_subchannel_pool", 1)]) as channel:
+        ask = channel.unary_stream(f"/grpc.health.v1.Health/{method}")  # type: ignore[call-arg]
+
+        def asked() -> bool:
+            for call in [ask(b"", timeout=20) for _ in range(2 * MOST_REFUSALS)]:
+                call.cancel() if method == "Watch" else call.code()
+            return daemon.metric("cruxbox_refused_total", reason="flood") > before
+
+        until(asked)
+    assert daemon.healthy(10)
+    with grpc.insecure_channel(daemon.target) as channel:
+        assert is_serving(channel, 10)
 
 
 @pytest.mark.parametrize("calls", [0, 1])

@@ -61,8 +61,8 @@ class _Flow:
 
 
 class Connections:
-    """Counts, for each peer, the RPCs of tenants that are open, and the RPCs without identity in a second; and the
-    bytes of connections beside the RPCs on them."""
+    """Counts, for each peer, the RPCs of tenants that are open, and the RPCs without identity and health's in a second;
+    and the bytes of connections beside the RPCs on them."""
 
     def __init__(self, observer: Observer) -> None:
         self._observer = observer
@@ -99,8 +99,13 @@ class Connections:
                 self._tenants[self._known[peer]] = time.monotonic()
 
     def refused(self, peer: str) -> None:
-        """An RPC without identity was refused. Ends the connection if it had too many in a second, one at a time."""
+        """An RPC without identity was refused."""
         self._know(peer)
+        self.nobodys(peer)
+
+    def nobodys(self, peer: str) -> None:
+        """An RPC came whose caller nobody asks for. Ends the connection if it had too many in a second, one at a
+        time."""
         now = time.monotonic()
         if now - self._since > _WINDOW_S:
             self._since = now

@@ -44,7 +44,7 @@ class Server:
         self._interceptor = Interceptor(identity, admission, engine.metrics, Tracer())
         answers = Answers(scheduler.resume, config.unread_s)
         self._unread = Unread(answers, scheduler.is_held_up, admission.refused)
-        self._health = Health()
+        self._health = Health(self._interceptor.connections.nobodys)
         self._watching: list[asyncio.Task[None]] = []
         self._claims: list[Claim] = []
         self._server = server_of_known_methods(
