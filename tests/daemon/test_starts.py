@@ -182,7 +182,7 @@ async def test_of_a_call_that_nobody_takes_over_a_window_may_come():
     server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("a.B", handlers),))
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()
-    others = connections.received().keys()  # what other tests have open in this process
+    others = connections.moved().keys()  # what other tests have open in this process
     try:
         async with grpc.aio.insecure_channel(
             f"127.0.0.1:{port}", options=[("grpc.max_send_message_length", -1)]
@@ -191,8 +191,8 @@ async def test_of_a_call_that_nobody_takes_over_a_window_may_come():
             sizes = [-1, 0]
             while sizes[-1] != sizes[-2] or sizes[-1] < 4 * _WINDOW:
                 await asyncio.sleep(0.1)
-                came = connections.received()
-                sizes.append(max((came[peer] for peer in came.keys() - others), default=0))
+                came = connections.moved()
+                sizes.append(max((came[peer].received for peer in came.keys() - others), default=0))
             assert sizes[-1] < 5 * _WINDOW
             waits.set()
             del calls
@@ -228,7 +228,7 @@ def test_what_comes_without_a_call_is_counted():
     most, watched = connections.MOST_BYTES, connections.Connections(Observer())
 
     def is_ended(received: int, now: float) -> bool:
-        return watched._look({ADDRESS: received}, now) == [ADDRESS]
+        return watched._look({ADDRESS: connections.Moved(received)}, now) == [ADDRESS]
 
     now = time.monotonic()
     assert not is_ended(most, now)
@@ -276,7 +276,7 @@ def test_where_no_descriptor_is_left_nothing_is_looked_at():
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
     try:
-        assert connections.received() == {}
+        assert connections.moved() == {}
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 

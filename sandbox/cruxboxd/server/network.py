@@ -65,7 +65,8 @@ class Server:
         await self._server.start()
         self._watching.append(asyncio.create_task(self._unread.watch()))
         if not all(map(is_unix, self._engine.config.listen)):
-            self._watching.append(asyncio.create_task(self._interceptor.connections.watch()))
+            looking = self._interceptor.connections.watch(self._interceptor.arriving.look)
+            self._watching.append(asyncio.create_task(looking))
         self._say("SERVING")
 
     async def drain(self) -> None:
