@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import grpc.aio
 import pytest
 from cruxbox import CallCheck, Client, Outcome, Task, Unavailable
 from support.daemons import Daemon, Served
@@ -75,6 +77,33 @@ def test_a_daemon_that_starts_after_its_client_is_waited_for(tmp_path, ask):
             assert asked.result()
         finally:
             daemon.kill()
+
+
+async def _let_go(target: str) -> None:
+    """A server that shuts down before its event loop has taken over what came meanwhile."""
+    server = grpc.aio.server()
+    server.add_insecure_port(target)
+    await server.start()
+    time.sleep(1)
+    await server.stop(None)
+
+
+def test_a_server_that_lets_go_of_a_call_loses_nothing(tmp_path):
+    """gRPC ends the call with CANCELLED, which nobody has asked for."""
+    target, events = f"unix:{tmp_path}/s", []
+    with Client(target, retries=50, deadline=100, on_event=events.append) as client, ThreadPoolExecutor() as threads:
+        asked = threads.submit(run, client, lambda: None)
+        lost = "UNAVAILABLE: the call ended while it was sent"
+        for _ in range(10):
+            asyncio.run(_let_go(target))
+            if asked.done() or any(event.detail == lost for event in events):
+                break
+        daemon = Daemon(target)
+        try:
+            assert asked.result() == [Outcome.PASSED] * COUNT
+        finally:
+            daemon.kill()
+    assert lost in [event.detail for event in events]
 
 
 def test_one_of_two_daemons_drains_and_nothing_is_lost(daemons):

@@ -96,13 +96,17 @@ def test_only_two_statuses_are_tried_again():
 
 
 @pytest.mark.parametrize(
-    ("details", "is_lost"), [("Internal error from Core", True), ("an internal error of the server", False)]
+    ("code", "details", "is_lost"),
+    [
+        ("INTERNAL", "Internal error from Core", True),
+        ("INTERNAL", "an internal error of the server", False),
+        ("CANCELLED", "CANCELLED", True),
+        ("CANCELLED", "Locally cancelled by application!", False),
+    ],
 )
-def test_a_call_whose_status_is_lost_is_sent_again(details, is_lost):
-    """gRPC makes one up where a server dies as a request is written to it."""
-    call = SimpleNamespace(
-        code=lambda: grpc.StatusCode.INTERNAL, details=lambda: details, trailing_metadata=lambda: None
-    )
+def test_a_call_whose_status_is_lost_is_sent_again(code, details, is_lost):
+    """gRPC makes one up where a server dies as a request is written to it, or shuts down before it takes it over."""
+    call = SimpleNamespace(code=lambda: grpc.StatusCode[code], details=lambda: details, trailing_metadata=lambda: None)
     assert failure_of(call).retryable is is_lost  # type: ignore[arg-type]
 
 

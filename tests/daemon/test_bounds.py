@@ -125,35 +125,47 @@ async def test_headers_are_made_until_there_are_too_many():
     """Of each call, and of what a client in this process gets, which is none."""
     told = []
     counted = headers.Counted(lambda key, value: (key, value), lambda: told.append(1))
+    most, long = headers.MOST_HEADER_BYTES // headers.size_of("a", "b"), "b" * 4_000
     for _ in range(3):
-        assert [counted("a", "b") for _ in range(headers.MOST_HEADERS)] == [("a", "b")] * headers.MOST_HEADERS
+        assert [counted("a", "b") for _ in range(most)] == [("a", "b")] * most
+        counted.complete()
+        assert [counted("a", long) for _ in range(4)]
         counted.complete()
     with pytest.raises(asyncio.CancelledError):
-        [counted("a", "b") for _ in range(headers.MOST_HEADERS + 1)]
-    assert told == [1]
+        [counted("a", "b") for _ in range(most + 1)]
+    with pytest.raises(asyncio.CancelledError):
+        [counted("a", long) for _ in range(5)]
+    assert told == [1, 1]
     for _ in range(3):  # nobody says that they are complete
-        assert [counted("a", "b") for _ in range(headers.MOST_HEADERS)]
+        assert [counted("a", "b") for _ in range(most)]
         await asyncio.sleep(0)
-    await asyncio.to_thread(lambda: [counted("a", "b") for _ in range(2 * headers.MOST_HEADERS)])
+    await asyncio.to_thread(lambda: [counted("a", "b") for _ in range(2 * most)])
 
 
 async def test_the_event_loop_makes_no_more_headers_than_a_call_may_have(monkeypatch):
     """Where gRPC makes them otherwise than it did, this says so."""
-    config, made = Config(workers=1), []
+    config, told, made = Config(workers=1), [], []
     make = headers.cygrpc._Metadatum
     make = make.make if isinstance(make, headers.Counted) else make
-    monkeypatch.setattr(headers.cygrpc, "_Metadatum", lambda key, value: made.append(1) or make(key, value))
+
+    def count(key: str, value: str) -> object:
+        made.append(headers.size_of(key, value))
+        return make(key, value)
+
+    monkeypatch.setattr(headers.cygrpc, "_Metadatum", count)
+    monkeypatch.setattr(interceptor.Observer, "refused", lambda _, tenant, reason: told.append(reason))
     rules = admission.Admission(config, True, lambda: 0.0, lambda _: 0.0)
     door = interceptor.Interceptor(Identity(config), rules, interceptor.Observer(), Tracer())
     server = grpc.aio.server(interceptors=[door])
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()
     try:
-        await asyncio.to_thread(_send_headers, port, 4_000)
-        while len(made) < headers.MOST_HEADERS:
-            await asyncio.sleep(0.01)
-        await asyncio.sleep(0.05)
-        assert len(made) == headers.MOST_HEADERS
+        for send in (_send_headers, _send_indexes):
+            made.clear()
+            await asyncio.to_thread(send, port, 4_000)
+            while not told:
+                await asyncio.sleep(0.01)
+            assert (told.pop(), sum(made) <= headers.MOST_HEADER_BYTES) == ("too_large", True)
     finally:
         await server.stop(0)
 
@@ -175,6 +187,17 @@ def _send_headers(port: int, count: int) -> None:
         line.sendall(http2.frame(http2.HEADERS, 0, 1, http2.request_headers(INFO)))
         for _ in range(count // 200):
             line.sendall(http2.frame(http2.CONTINUATION, 0, 1, http2.literal("abc", "y" * 63) * 200))
+
+
+def _send_indexes(port: int, count: int) -> None:
+    """A call whose header block names a long header by its index in HPACK's table, again and again."""
+    long = b"\x40\x06x-long\x7f\xa1\x1e" + b"y" * 4_000
+    block = http2.request_headers(INFO) + long + b"\xbe" * count
+    with http2.connect(("127.0.0.1", port)) as line:
+        line.sendall(http2.frame(http2.HEADERS, http2.END_HEADERS | http2.END_STREAM, 1, block) + http2.pings(1))
+        said = b""
+        while b"cruxbox!" not in said:  # by then it has been read
+            said += line.recv(1 << 16)
 
 
 @pytest.mark.parametrize("method", [CHECK, STREAM])

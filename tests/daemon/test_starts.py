@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import hashlib
 import ipaddress
+import itertools
 import os
 import resource
 import socket
@@ -18,16 +19,18 @@ import grpc.aio
 import pytest
 from conformance import http2
 from cruxbox import Outcome
+from cruxbox.channel import is_serving
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 from cruxboxd.rpc import connections
 from cruxboxd.rpc.connections import MOST_REFUSALS
 from cruxboxd.server.network import _channel_options
 from cruxboxd.settings.config import Config
 from cruxboxd.shared.observer import Observer
-from cruxboxd.tenancy.starts import LEAST_PLACES, LEFT_S
+from cruxboxd.tenancy.starts import LEAST_PLACES, LEFT_S, QUESTION_S, QUESTIONS
 from support.daemons import Served
 from support.tasks import sums
 from support.waiting import until
+from test_bounds import INFO
 from test_doors import CHECK, STREAM, call, tenants
 from test_strangers import never
 
@@ -85,6 +88,25 @@ def test_a_question_does_not_wait_behind_checks(daemon):
     until(lambda: daemon.metric("cruxbox_accepted_checks") == 0)
 
 
+@pytest.mark.parametrize("method", [INFO, "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"])
+def test_questions_are_answered_so_many_a_second(daemon, method):
+    """They cost the event loop as much as checks do, and nobody is charged for that. Other tenants ask meanwhile."""
+    count, list_services = 10 * QUESTIONS, b"\x3a\x00"
+    with grpc.insecure_channel(daemon.target) as channel:
+        asked = channel.stream_stream(method)  # type: ignore[call-arg]
+        began = time.monotonic()
+        alice, bob = ([("authorization", f"Bearer {name}")] for name in ("alice", "bob"))
+        if method == INFO:
+            calls = [asked(iter([b""]), metadata=alice, timeout=60) for _ in range(count)]
+        else:
+            calls = [asked(iter([list_services] * count), metadata=alice, timeout=60)]
+        answers = itertools.chain(*calls)
+        next(answers)
+        assert len(list(asked(iter([list_services if method != INFO else b""]), metadata=bob, timeout=60))) == 1
+        assert len(list(answers)) == count - 1
+        assert time.monotonic() - began > (count / QUESTIONS - 1) * QUESTION_S
+
+
 # ---- connections of callers nobody knows -------------------------------------------------------------------------
 
 
@@ -108,6 +130,24 @@ def test_a_connection_that_does_not_stop_calling_without_a_token_is_ended(daemon
         assert seen == {"UNAUTHENTICATED", "UNAVAILABLE"}
         assert not held.done()
         held.cancel()
+
+
+@pytest.mark.parametrize("method", ["Check", "Watch"])
+def test_a_connection_that_does_not_stop_asking_for_health_is_ended(daemon, method):
+    """Each costs the event loop as much as a call that is refused. On other connections health answers."""
+    before = daemon.metric("cruxbox_refused_total", reason="flood")
+    with grpc.insecure_channel(daemon.target, options=[("grpc.use_local_subchannel_pool", 1)]) as channel:
+        ask = channel.unary_stream(f"/grpc.health.v1.Health/{method}")  # type: ignore[call-arg]
+
+        def asked() -> bool:
+            for call in [ask(b"", timeout=20) for _ in range(2 * MOST_REFUSALS)]:
+                call.cancel() if method == "Watch" else call.code()
+            return daemon.metric("cruxbox_refused_total", reason="flood") > before
+
+        until(asked)
+    assert daemon.healthy(10)
+    with grpc.insecure_channel(daemon.target) as channel:
+        assert is_serving(channel, 10)
 
 
 @pytest.mark.parametrize("calls", [0, 1])
@@ -142,7 +182,7 @@ async def test_of_a_call_that_nobody_takes_over_a_window_may_come():
     server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("a.B", handlers),))
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()
-    others = connections.received().keys()  # what other tests have open in this process
+    others = connections.moved().keys()  # what other tests have open in this process
     try:
         async with grpc.aio.insecure_channel(
             f"127.0.0.1:{port}", options=[("grpc.max_send_message_length", -1)]
@@ -151,8 +191,8 @@ async def test_of_a_call_that_nobody_takes_over_a_window_may_come():
             sizes = [-1, 0]
             while sizes[-1] != sizes[-2] or sizes[-1] < 4 * _WINDOW:
                 await asyncio.sleep(0.1)
-                came = connections.received()
-                sizes.append(max((came[peer] for peer in came.keys() - others), default=0))
+                came = connections.moved()
+                sizes.append(max((came[peer].received for peer in came.keys() - others), default=0))
             assert sizes[-1] < 5 * _WINDOW
             waits.set()
             del calls
@@ -188,7 +228,7 @@ def test_what_comes_without_a_call_is_counted():
     most, watched = connections.MOST_BYTES, connections.Connections(Observer())
 
     def is_ended(received: int, now: float) -> bool:
-        return watched._look({ADDRESS: received}, now) == [ADDRESS]
+        return watched._look({ADDRESS: connections.Moved(received)}, now) == [ADDRESS]
 
     now = time.monotonic()
     assert not is_ended(most, now)
@@ -236,7 +276,7 @@ def test_where_no_descriptor_is_left_nothing_is_looked_at():
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
     try:
-        assert connections.received() == {}
+        assert connections.moved() == {}
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 

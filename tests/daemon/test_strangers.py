@@ -45,9 +45,16 @@ def cruxboxd(*arguments: str, **options: object) -> subprocess.CompletedProcess[
 def test_health_answers_beside_strangers_who_hold_it_open(tmp_path):
     """Questions that never come are waited for by few and not for long; watchers are so many."""
     with Served(tmp_path, "--tokens", tenants(tmp_path, alice="")) as daemon, contextlib.ExitStack() as open_calls:
-        channel = open_calls.enter_context(grpc.insecure_channel(daemon.target))
-        question = health_pb2.HealthCheckRequest().SerializeToString()
-        watching = [channel.unary_stream(WATCH)(question) for _ in range(3 * health.WATCHES)]
+        channels = [  # of one, so many in a second would be too many
+            open_calls.enter_context(
+                grpc.insecure_channel(daemon.target, options=[("grpc.use_local_subchannel_pool", 1)])
+            )
+            for _ in range(6)
+        ]
+        question, channel = health_pb2.HealthCheckRequest().SerializeToString(), channels[0]
+        watching = [
+            channels[number % len(channels)].unary_stream(WATCH)(question) for number in range(3 * health.WATCHES)
+        ]
         until(
             lambda: sum(call.code() is grpc.StatusCode.RESOURCE_EXHAUSTED for call in ended(watching)) > health.WATCHES
         )

@@ -20,9 +20,9 @@ import stat
 import struct
 import time
 from collections import Counter
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Union
+from typing import NamedTuple, Union
 from urllib.parse import unquote
 
 from cruxboxd.shared.observer import Observer
@@ -42,11 +42,18 @@ _TICK_S, _BUSY_S = 0.02, 0.008
 _PAUSE_S = 0.0002
 BYTES_OF_AN_RPC = 128 << 10  # its headers (16 KiB) and its window, twice the sum
 _GRACE_S = 1.0  # after an RPC of a tenant has ended, what it had sent may still come
-_BYTES_RECEIVED = 128  # where `struct tcp_info` has them
+_BYTES_SENT = 120  # where `struct tcp_info` has them, and behind them those received
 _LIBC = ctypes.CDLL(None)
 _NOBODY = bytes(16)  # AF_UNSPEC: to connect a socket to it resets the connection that it has
 
 Address = tuple[Union[ipaddress.IPv4Address, ipaddress.IPv6Address], int]
+
+
+class Moved(NamedTuple):
+    """The bytes that have come by a connection, and those that its peer has of us."""
+
+    received: int
+    sent: int = 0
 
 
 @dataclass
@@ -61,8 +68,8 @@ class _Flow:
 
 
 class Connections:
-    """Counts, for each peer, the RPCs of tenants that are open, and the RPCs without identity in a second; and the
-    bytes of connections beside the RPCs on them."""
+    """Counts, for each peer, the RPCs of tenants that are open, and the RPCs without identity and health's in a second;
+    and the bytes of connections beside the RPCs on them."""
 
     def __init__(self, observer: Observer) -> None:
         self._observer = observer
@@ -99,8 +106,13 @@ class Connections:
                 self._tenants[self._known[peer]] = time.monotonic()
 
     def refused(self, peer: str) -> None:
-        """An RPC without identity was refused. Ends the connection if it had too many in a second, one at a time."""
+        """An RPC without identity was refused."""
         self._know(peer)
+        self.nobodys(peer)
+
+    def nobodys(self, peer: str) -> None:
+        """An RPC came whose caller nobody asks for. Ends the connection if it had too many in a second, one at a
+        time."""
         now = time.monotonic()
         if now - self._since > _WINDOW_S:
             self._since = now
@@ -129,23 +141,26 @@ class Connections:
             self._observer.refused("", "flood")
         return asyncio.get_running_loop().run_in_executor(None, end, addresses)
 
-    async def watch(self) -> None:
-        """End connections that send much without an RPC; until cancelled."""
+    async def watch(self, look: Callable[[], Callable[[Mapping[Address, Moved], float], None]]) -> None:
+        """End connections that send much without an RPC; until cancelled. `look` is called before the kernel is asked,
+        and what it gives is told what the kernel says."""
         while True:
             await _until_next_look(len(self._flows))
             now, looked_for = time.monotonic(), set(self._known)  # a connection may come, and call, meanwhile
-            found = await asyncio.get_running_loop().run_in_executor(None, received)
+            tell = look()
+            found = await asyncio.get_running_loop().run_in_executor(None, moved)
+            tell(found, now)
             ending = self._look(found, now)
             if ending:
                 await self._end(ending, "too many bytes without a call")
             self._forget(found, looked_for)
 
-    def _look(self, found: Mapping[Address, int], now: float) -> list[Address]:
+    def _look(self, found: Mapping[Address, Moved], now: float) -> list[Address]:
         """Take the bytes received into account; those that have to end."""
         ending = []
         self._flows = {address: self._flows.get(address) or _Flow(looked=now) for address in found}
         for address, flow in self._flows.items():
-            received, rpcs = found[address], self._rpcs[address]
+            received, rpcs = found[address].received, self._rpcs[address]
             allowed = _FORGIVEN_A_S * (now - flow.looked) + BYTES_OF_AN_RPC * (rpcs - flow.rpcs)
             beside = max(0.0, flow.level - allowed + received - flow.received)
             flow.level = 0.0 if self._is_tenants(address, now) else beside
@@ -213,13 +228,14 @@ def end(addresses: Collection[Address]) -> int:
     return ended
 
 
-def received() -> dict[Address, int]:
-    """The peers of this process's connections, and the bytes that came from each."""
-    sizes: dict[Address, int] = {}
+def moved() -> dict[Address, Moved]:
+    """The peers of this process's connections, and the bytes that came from and went to each."""
+    sizes: dict[Address, Moved] = {}
     for found, peer in _connections():
         with contextlib.suppress(OSError, struct.error):
-            info = found.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _BYTES_RECEIVED + 8)
-            sizes[peer] = struct.unpack_from("=Q", info, _BYTES_RECEIVED)[0]
+            info = found.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _BYTES_SENT + 16)
+            sent, received = struct.unpack_from("=QQ", info, _BYTES_SENT)
+            sizes[peer] = Moved(received, sent)
     return sizes
 
 

@@ -2,8 +2,9 @@
 
 gRPC refuses an RPC whose headers are over `MOST_HEADER_BYTES`. But a header block that never ends is read on, and when
 its connection ends, the RPC is handed over with all of it: the event loop would make an object of each header, before
-any interceptor is asked, at 10 to 40 ms for each MiB. gRPC has no setting for that. It makes the objects with
-a class that this module replaces by a function that counts, and breaks off what no RPC can have.
+any interceptor is asked, at 10 to 40 ms for each MiB. A block of 16 KiB may be as long: it names thousands of times, by
+its index in HPACK's table, a header of 4 KiB that came once. gRPC has no setting for that. It makes the objects with a
+class that this module replaces by a function that counts their bytes, and breaks off what no RPC can have.
 """
 
 from __future__ import annotations
@@ -16,8 +17,12 @@ from grpc._cython import cygrpc  # type: ignore[attr-defined]
 
 MOST_HEADER_BYTES = 16 << 10
 _BYTES_A_HEADER = 32  # that HTTP/2 counts beside its text
-MOST_HEADERS = MOST_HEADER_BYTES // _BYTES_A_HEADER
 _NAME = "_Metadatum"
+
+
+def size_of(key: str, value: str | bytes) -> int:
+    """What a header counts for."""
+    return _BYTES_A_HEADER + len(key) + len(value)
 
 
 class Counted:
@@ -30,13 +35,14 @@ class Counted:
 
     def __init__(self, make: Callable[[Any, Any], Any], too_many: Callable[[], None]) -> None:
         self.make, self._too_many = make, too_many
-        self._count = 0
+        self._bytes = 0
 
     def __call__(self, key: Any, value: Any) -> Any:
-        self._count += 1
-        if self._count == 1:
+        is_first = not self._bytes
+        self._bytes += size_of(key, value)
+        if is_first:
             self._end_with_pass()
-        elif self._count > MOST_HEADERS:
+        if self._bytes > MOST_HEADER_BYTES:
             self.complete()
             self._too_many()
             raise asyncio.CancelledError  # its connection is gone: gRPC ends it without a word
@@ -44,14 +50,14 @@ class Counted:
 
     def complete(self) -> None:
         """Those of an RPC are all there: the next are another's."""
-        self._count = 0
+        self._bytes = 0
 
     def _end_with_pass(self) -> None:
         """Those of an RPC are made in one pass of the event loop; a client's count nowhere."""
         try:
             asyncio.get_running_loop().call_soon(self.complete)
         except RuntimeError:
-            self._count = 0
+            self._bytes = 0
 
 
 def bound(too_many: Callable[[], None]) -> Counted:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import grpc
@@ -30,9 +31,14 @@ _WATCH_S = 600.0
 
 
 class Health:
-    """`grpc.health.v1.Health`. `set` says how the server is; "" is the server as a whole."""
+    """`grpc.health.v1.Health`. `set` says how the server is; "" is the server as a whole.
 
-    def __init__(self) -> None:
+    Args:
+        came: told the peer of each RPC.
+    """
+
+    def __init__(self, came: Callable[[str], None] = lambda _peer: None) -> None:
+        self._came = came
         self._statuses: dict[str, int] = {}
         self._changed = asyncio.Event()
         self._readers = self._watches = 0
@@ -55,6 +61,7 @@ class Health:
     async def check(self, _: Any, context: Context) -> None:
         """The status of the service that is named. Under a flood, that of the whole server, without reading the name:
         a server must not look dead because strangers ask it how it is."""
+        self._came(context.peer())
         name = await self._name(context) if self._readers < READERS else ""
         if name not in self._statuses:
             await context.abort(grpc.StatusCode.NOT_FOUND, "no such service")
@@ -62,6 +69,7 @@ class Health:
 
     async def watch(self, _: Any, context: Context) -> None:
         """The status of the service that is named, now and after each change, for ten minutes at the most."""
+        self._came(context.peer())
         if self._watches >= WATCHES or self._readers >= READERS:
             await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, f"{self._watches} clients watch already")
         self._watches += 1

@@ -26,15 +26,16 @@ import grpc.aio
 from google.protobuf.message import DecodeError
 
 from cruxboxd.rpc import headers
+from cruxboxd.rpc.arriving import Arriving
 from cruxboxd.rpc.connections import Connections
-from cruxboxd.rpc.headers import MOST_HEADER_BYTES, MOST_HEADERS
+from cruxboxd.rpc.headers import MOST_HEADER_BYTES
 from cruxboxd.rpc.tracing import Tracer
 from cruxboxd.shared.observer import Observer
 from cruxboxd.shared.waiting import within
 from cruxboxd.tenancy.admission import Admission
 from cruxboxd.tenancy.identity import Identity, Shown, Unidentified, shown_by
 from cruxboxd.tenancy.refusal import Refused
-from cruxboxd.tenancy.starts import QUESTIONS, Starts
+from cruxboxd.tenancy.starts import QUESTION_S, QUESTIONS, Starts
 from cruxboxd.tenancy.tenants import Tenant
 
 if TYPE_CHECKING:
@@ -109,7 +110,8 @@ class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
     def __init__(self, identity: Identity, admission: Admission, observer: Observer, tracer: Tracer) -> None:
         self._identity, self._admission, self._observer, self._tracer = identity, admission, observer, tracer
         self.connections = Connections(observer)
-        self._questions = Starts(QUESTIONS)
+        self.arriving = Arriving(admission.holds_too_much)
+        self._questions = Starts(QUESTIONS, QUESTION_S)
         self._headers = headers.bound(lambda: observer.refused("", "too_large"))
         self._open: set[Rpc] = set()
         self._refused_bytes = 0
@@ -152,7 +154,7 @@ class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
         async def behave(context: Context) -> None:
             start = await starts.begin(current_rpc.get().tenant.name)
             try:
-                response = await answer(_parsed(parse, await _one_message(context)), context)
+                response = await answer(_parsed(parse, await self._one_message(context)), context)
                 if parse is None and len(response) > _WINDOW:
                     await _sent(context.send_initial_metadata(()))  # as for a stream
                 await _sent(context.write(response))
@@ -165,7 +167,8 @@ class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
 
     def _stream(self, answer: Callable[[Any, Context], AsyncIterator[Any]], parse: Parse) -> Behaviour:
         async def behave(context: Context) -> None:
-            responses, has_begun = answer(_messages(context, parse), context), False
+            messages = self._messages(context) if parse is None else self._asked(context, parse)
+            responses, has_begun = answer(messages, context), False
             try:
                 async for response in responses:
                     if not has_begun:
@@ -178,6 +181,44 @@ class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
                 await responses.aclose()  # type: ignore[attr-defined]
 
         return behave
+
+    async def _asked(self, context: Context, parse: Parse) -> AsyncIterator[Any]:
+        """The messages of a stream of questions. Each takes a place, as an RPC that is one does."""
+        async for data in self._messages(context):
+            coming = [_parsed(parse, data)]
+            del data
+            (await self._questions.begin(current_rpc.get().tenant.name)).answered()
+            yield coming.pop()
+
+    async def _one_message(self, context: Context) -> bytes:
+        """The message of an RPC that has one."""
+        rpc = current_rpc.get()
+        slow = Refused(grpc.StatusCode.DEADLINE_EXCEEDED, "slow", f"the request did not come within {_MESSAGE_S} s")
+        timer = asyncio.get_running_loop().call_later(_MESSAGE_S, rpc.end, slow)
+        try:  # in this task: another one for it would cost each request two more passes of the loop
+            data = await self._read(rpc, context)
+        finally:
+            timer.cancel()
+        if data is _EOF:
+            raise Refused(grpc.StatusCode.INVALID_ARGUMENT, "invalid", "the call ended without a request")
+        return data  # type: ignore[no-any-return]
+
+    async def _messages(self, context: Context) -> AsyncIterator[bytes]:
+        """The messages of a stream, of which none is held while the next is waited for."""
+        while True:
+            coming = [await self._read(current_rpc.get(), context)]
+            if coming[0] is _EOF:
+                return
+            yield coming.pop()
+
+    async def _read(self, rpc: Rpc, context: Context) -> Any:
+        """The next message."""
+        with self.arriving.awaited(rpc):
+            data = await context.read()
+        if data is not _EOF:
+            rpc.received_bytes += len(data)
+            self.arriving.came(rpc, len(data))
+        return data
 
     async def refuse_unknown(self, context: Context) -> None:
         """End an RPC of a method that there is not. Of strangers it counts like any other."""
@@ -204,6 +245,7 @@ class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
                 task=asyncio.current_task(),
             )  # fmt: skip
             current_rpc.set(rpc)
+            self.arriving.began(rpc, sum(headers.size_of(name, value) for name, value in metadata))
             try:
                 refused = await self._behaved(rpc, metadata, context, behave)
                 rpc.cut = partial(self.connections.unread, rpc.peer)
@@ -311,33 +353,8 @@ async def _sent(sending: Awaitable[None]) -> None:
 
 
 def _is_too_long(metadata: Metadata) -> bool:
-    """Are the headers longer than HTTP/2 would count so many bytes? It counts 32 for each beside its text."""
-    return len(metadata) > MOST_HEADERS or sum(len(name) + len(value) for name, value in metadata) > MOST_HEADER_BYTES
-
-
-async def _one_message(context: Context) -> bytes:
-    """The message of an RPC that has one."""
-    rpc = current_rpc.get()
-    slow = Refused(grpc.StatusCode.DEADLINE_EXCEEDED, "slow", f"the request did not come within {_MESSAGE_S} s")
-    timer = asyncio.get_running_loop().call_later(_MESSAGE_S, rpc.end, slow)
-    try:  # in this task: another one for it would cost each request two more passes of the loop
-        data = await context.read()
-    finally:
-        timer.cancel()
-    if data is _EOF:
-        raise Refused(grpc.StatusCode.INVALID_ARGUMENT, "invalid", "the call ended without a request")
-    rpc.received_bytes += len(data)
-    return data  # type: ignore[no-any-return]
-
-
-async def _messages(context: Context, parse: Parse) -> AsyncIterator[Any]:
-    """The messages of a stream, of which none is held while the next is waited for."""
-    while True:
-        coming = [await context.read()]
-        if coming[0] is _EOF:
-            return
-        current_rpc.get().received_bytes += len(coming[0])
-        yield _parsed(parse, coming.pop())
+    """Are these more headers than gRPC lets in?"""
+    return sum(headers.size_of(name, value) for name, value in metadata) > MOST_HEADER_BYTES
 
 
 def _parsed(parse: Parse, data: bytes) -> Any:

@@ -44,7 +44,7 @@ class Server:
         self._interceptor = Interceptor(identity, admission, engine.metrics, Tracer())
         answers = Answers(scheduler.resume, config.unread_s)
         self._unread = Unread(answers, scheduler.is_held_up, admission.refused)
-        self._health = Health()
+        self._health = Health(self._interceptor.connections.nobodys)
         self._watching: list[asyncio.Task[None]] = []
         self._claims: list[Claim] = []
         self._server = server_of_known_methods(
@@ -65,7 +65,8 @@ class Server:
         await self._server.start()
         self._watching.append(asyncio.create_task(self._unread.watch()))
         if not all(map(is_unix, self._engine.config.listen)):
-            self._watching.append(asyncio.create_task(self._interceptor.connections.watch()))
+            looking = self._interceptor.connections.watch(self._interceptor.arriving.look)
+            self._watching.append(asyncio.create_task(looking))
         self._say("SERVING")
 
     async def drain(self) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -91,7 +91,7 @@ class Admission:
         self, config: Config, shared: bool, queue_age_s: Callable[[], float], cpu_wait_s: Callable[[str], float]
     ) -> None:
         self._most = _Held(config.queue_checks, config.queue_bytes, RPCS)
-        self._shared = shared
+        self._shared, self._message_bytes = shared, config.max_message_bytes
         self._queue_age_s, self._cpu_wait_s = queue_age_s, cpu_wait_s
         self._all = _Held()
         self._of: dict[str, _Held] = {}
@@ -139,6 +139,16 @@ class Admission:
             self._arrived[name] -= size
             if not self._arrived[name]:
                 del self._arrived[name]
+
+    def holds_too_much(self, parts: Mapping[str, int]) -> tuple[str, Refused] | None:
+        """A tenant that holds too much, by the bytes of requests that have come in part, and what it hears. As of those
+        that have come, each may have one, and of more as much as it leaves free."""
+        free = _ARRIVED * self._most.bytes - sum(self._arrived.values()) - sum(parts.values())
+        for name, size in parts.items():
+            own = size + self._arrived[name] if self._shared else 0
+            if size > self._message_bytes and own > free:
+                return name, full("bytes", f"{size // MIB} MiB of your requests have come in part", self._wait_s())
+        return None
 
     def ask(self, tenant: Tenant, checks: int, size: int) -> None:
         """Raises Refused if work of this size could not be let in now."""

@@ -7,6 +7,9 @@ one that is answered. So a tenant has so many places. A request takes one when i
 * `REFUSED_S` after it began if it is refused,
 * `LEFT_S` after it began if it is cancelled, or runs longer: checks that hang keep no other request waiting.
 
+A question about the daemon costs nothing but the event loop, which nobody is charged for. So its place is free no
+sooner than `QUESTION_S` after it began, also if it is answered.
+
 What a tenant's callers open and leave beyond that is cancelled while it waits, which costs little.
 """
 
@@ -18,6 +21,7 @@ from collections import OrderedDict
 
 PLACES_A_WORKER, LEAST_PLACES = 4, 16
 QUESTIONS = 4  # places of a tenant for what is no work
+QUESTION_S = 0.1  # for which one of these is taken at least
 REFUSED_S, LEFT_S = 0.1, 1.0
 
 
@@ -30,16 +34,22 @@ class Start:
 
     def answered(self) -> None:
         """All of its verdicts are known."""
-        if not self._timer.cancelled():
-            self._timer.cancel()
-            self._free()
+        self._end(self._starts.least_s)
 
     def refused(self) -> None:
         """It got none."""
-        if not self._timer.cancelled():
-            self._timer.cancel()
-            left_s = self._began + REFUSED_S - time.monotonic()
+        self._end(REFUSED_S)
+
+    def _end(self, taken_s: float) -> None:
+        """Its place is free when it has been taken for so long."""
+        if self._timer.cancelled():
+            return
+        self._timer.cancel()
+        left_s = self._began + taken_s - time.monotonic()
+        if left_s > 0:
             self._timer = asyncio.get_running_loop().call_later(left_s, self._free)
+        else:
+            self._free()
 
     def _free(self) -> None:
         self._timer.cancel()
@@ -51,10 +61,11 @@ class Starts:
 
     Args:
         most: places of each tenant; 0 for no bound, where all callers are one tenant.
+        least_s: for how long what is answered takes its place at least.
     """
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, most: int, least_s: float = 0.0) -> None:
+        self._most, self.least_s = most, least_s
         self._begun: dict[str, int] = {}
         self._waiting: dict[str, OrderedDict[asyncio.Future[None], None]] = {}
 
