@@ -50,7 +50,7 @@ _PROBLEMS = typer.Option(metavar="PROBLEMS.jsonl[.gz]", help="The problems of th
 _OUT = typer.Option(
     metavar="RESULTS.jsonl", parser=file_path, help="Results file. Default: SAMPLES.jsonl_results.jsonl."
 )
-_K = typer.Option("--k", help="The k of pass@k; repeatable.")
+_K = typer.Option("--k", help="The k of pass@k; repeatable. Default: 1, 10, 100, where there are enough.")
 _SANITIZE = typer.Option("--sanitize", help="Extract the code from Markdown fences and chat text.")
 _COLUMN = typer.Option(
     "--runtime-column",
