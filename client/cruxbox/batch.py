@@ -224,9 +224,10 @@ class Batch:
             raise self._malformed(task, sentences.no_text(check)) from None
         size = item.size + group.size
         if size > self._sizes.message_bytes:
-            # A limit of the sandbox says nothing about the candidate: the verdict is masked, never False.
+            # A limit of the sandbox says nothing about a candidate, unless that alone exceeds it: masked, never False.
+            own = sentences.too_large(task.program)
             why = f"program and check are {size:,} bytes, a request holds at most {self._sizes.message_bytes:,}"
-            self._refuse(task, check, Outcome.SANDBOX_ERROR, why)
+            self._refuse(task, check, Outcome.INVALID if own else Outcome.SANDBOX_ERROR, own or why)
             return None
         group.items[key] = item
         group.open += 1

@@ -47,7 +47,7 @@ class OutputFile:
                 self._file = open(1, "wb", closefd=False)  # noqa: SIM115
                 return
             self._target = Path(os.path.realpath(self.path))
-            kind = _kind(self._target)
+            kind = _kind(self.path)  # by the name that was given: /dev/stdout leads to what may have no path
             if kind is not None and stat.S_ISDIR(kind):
                 raise DataError(f"{self.path}: is a folder, not a file that can be written")
             if kind is not None and stat.S_ISSOCK(kind):
@@ -55,7 +55,6 @@ class OutputFile:
             if kind is None or stat.S_ISREG(kind):
                 self._file = self._open_part(kind)
             else:
-                # By the name that was given: /dev/stdout leads to what has no path.
                 self._file = open(os.open(self.path, os.O_WRONLY), "wb")  # noqa: SIM115
 
     def _open_part(self, kind: int | None) -> IO[bytes]:
@@ -126,10 +125,11 @@ def check_output(out: Path | None, *sources: Path | None) -> None:
         raise DataError(f"{out}: would overwrite a file it is made from")
     if out.is_dir():
         raise DataError(f"{out}: is a folder, not a file that can be written")
-    if not out.parent.is_dir():
-        raise DataError(f"{out}: cannot be written: {out.parent} is not a folder")
     target = Path(os.path.realpath(out))
-    places = [target] * target.exists() + [target.parent] * is_kept
+    for folder in (out.parent, target.parent):
+        if not folder.is_dir():
+            raise DataError(f"{out}: cannot be written: {folder} is not a folder")
+    places = [out] * out.exists() + [target.parent] * is_kept
     if not all(os.access(place, os.W_OK) for place in places):
         raise DataError(f"{out}: cannot be written: Permission denied")
 

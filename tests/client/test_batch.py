@@ -159,6 +159,18 @@ def test_what_cannot_be_sent_is_invalid_at_once():
     assert "program" in verdicts[2].detail
 
 
+def test_a_program_that_is_too_large_by_itself_is_at_fault():
+    """As the commands have it: a reward that leaves it out would reward it."""
+    batch = Batch()
+    batch.add(Task("#" * (16 << 20), [ScriptCheck("assert f() == 1", "f"), StdioCheck("1", "1")]))
+    batch.add(Task("#", [StdioCheck("1" * (16 << 20), "1")]))
+    assert not batch.unanswered
+    verdicts = [verdict for _, verdict in sorted(batch.answers(), key=lambda pair: pair[0])]
+    assert [verdict.passed for verdict in verdicts] == [False, False, None]
+    assert verdicts[0].outcome is Outcome.INVALID
+    assert verdicts[0].detail.endswith("the generation is 16,777,216 bytes, at most 15,728,640 are run")
+
+
 def test_what_a_server_takes_is_sent():
     batch = Batch()
     batch.add(Task("p", [StdioCheck("1" * 4_800_000, "2" * 4_800_000)]))

@@ -92,6 +92,7 @@ MISTAKES = [
     ("check --program program.py --call f(1) --expected=", "--expected is empty"),
     (f"check --program program.py --call f(1) --expected 1 --server {NOBODY}", "Cannot reach the server"),
     (f"info --server {NOBODY}", "Cannot reach the server"),
+    ("info --server foo", "--server must be host:port"),
     ("info --nonsense", "--nonsense"),
     ("steps nope.jsonl", "nope.jsonl: cannot be read"),
     ("steps nocode.jsonl", "nocode.jsonl, line 1"),
@@ -284,24 +285,34 @@ def test_no_daemon_installed_is_one_sentence():
     assert "pip install 'cruxbox[server]'" in ran.stderr
 
 
+def test_an_interpreter_beside_a_server_of_the_environment_is_refused_by_its_name(files, capsys, monkeypatch):
+    monkeypatch.setenv("CRUXBOX_SERVER", NOBODY)
+    assert main(["runtimes", "--python", sys.executable]) == 2
+    assert "one that is named by CRUXBOX_SERVER has its own runtimes" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("environment", "sentence"),
     [
-        ({"CRUXBOX_SERVER": "\udcff"}, "--server must be host:port"),
-        ({"CRUXBOX_SERVER": "dns:///"}, "--server must be host:port"),
+        ({"CRUXBOX_SERVER": "\udcff"}, "CRUXBOX_SERVER must be host:port"),
+        ({"CRUXBOX_SERVER": "dns:///"}, "CRUXBOX_SERVER must be host:port"),
         ({"CRUXBOX_SERVER": "https://host:50051"}, "unix:/path or xds:///name, not 'https://host:50051'"),
         ({"CRUXBOX_TLS_CERT": "data.jsonl"}, "CRUXBOX_TLS_CERT and CRUXBOX_TLS_KEY"),
-        ({"CRUXBOX_SERVER": "x" * 5000}, "--server must be host:port"),
-        ({"CRUXBOX_TOKEN": "secret\nword"}, "token must be visible ASCII"),
-        ({"CRUXBOX_TOKEN": "é"}, "token must be visible ASCII"),
+        ({"CRUXBOX_SERVER": "x" * 5000}, "CRUXBOX_SERVER must be host:port"),
+        ({"CRUXBOX_TOKEN": "secret\nword"}, "CRUXBOX_TOKEN must be visible ASCII"),
+        ({"CRUXBOX_TOKEN": "é"}, "CRUXBOX_TOKEN must be visible ASCII"),
         ({"CRUXBOX_TLS_CA": "data.jsonl"}, "data.jsonl: is not a PEM file"),
         ({"CRUXBOX_TLS_CA": "nope.pem"}, "nope.pem: cannot be read"),
         ({"CRUXBOX_TLS_CERT": "data.jsonl"}, "both `cert` and `key`"),
-        ({"CRUXBOX_SERVER": "127.0.0.1:99999"}, "--server names the port 99999"),
+        ({"CRUXBOX_SERVER": "127.0.0.1:99999"}, "CRUXBOX_SERVER names the port 99999"),
         ({"CRUXBOX_TLS": "yes"}, "CRUXBOX_TLS must be 1 or 0, not 'yes'."),
         ({"CRUXBOX_PLAINTEXT_TOKEN": "maybe"}, "CRUXBOX_PLAINTEXT_TOKEN must be 1 or 0, not 'maybe'."),
         ({"CRUXBOX_TLS_SERVER_NAME": "host"}, "CRUXBOX_TLS_SERVER_NAME is for TLS: set CRUXBOX_TLS=1"),
-        ({"CRUXBOX_TLS": "1", "CRUXBOX_TLS_SERVER_NAME": "\udcff"}, "server_name must be the name of a host"),
+        ({"CRUXBOX_SERVER": "", "CRUXBOX_TLS": "yes"}, "CRUXBOX_TLS must be 1 or 0, not 'yes'."),
+        (
+            {"CRUXBOX_TLS": "1", "CRUXBOX_TLS_SERVER_NAME": "\udcff"},
+            "CRUXBOX_TLS_SERVER_NAME must be the name of a host",
+        ),
     ],
 )
 def test_a_mistake_in_the_environment_is_one_sentence(files, environment, sentence):

@@ -68,6 +68,24 @@ def test_a_pipe_is_written_in_place(tmp_path):
     assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
 
 
+def test_a_pipe_without_a_path_is_written_by_its_descriptor():
+    """As /dev/stdout and `>(...)` of the shell name one: where the link leads, no name does."""
+    reader, writer = os.pipe()
+    name = Path(f"/dev/fd/{writer}")
+    check_output(name)
+    write_text(name, "told")
+    os.close(writer)
+    with open(reader, "rb") as told:
+        assert told.read() == b"told"
+
+
+def test_a_link_into_a_folder_that_is_missing_is_told_so(tmp_path):
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "nowhere" / "x")
+    with pytest.raises(DataError, match=r"link: cannot be written: .*nowhere is not a folder"):
+        check_output(link)
+
+
 def test_a_link_is_followed_and_the_mode_is_kept(tmp_path):
     (tmp_path / "real").write_text("old")
     (tmp_path / "real").chmod(0o640)

@@ -1,5 +1,5 @@
-"""What all commands that run samples have in common: a run that is killed goes on, rows choose their runtimes, one bad
-row is its own; and `cruxbox bigcodebench`."""
+"""What all commands that run samples have in common: a run that is killed goes on, one bad row is its own; and
+`cruxbox bigcodebench`."""
 
 from __future__ import annotations
 
@@ -252,51 +252,6 @@ def test_a_journal_of_another_kind_is_refused(tmp_path, capsys):
     write(tmp_path / "r.jsonl.partial", {"identity": {}}, {"at": "x"})
     assert main(["humaneval", *files, "--out", str(tmp_path / "r.jsonl"), "--resume"]) == 2
     assert "r.jsonl.partial, line 2: is no line of the journal of a run" in capsys.readouterr().err
-
-
-# ---- runtimes by row -------------------------------------------------------------
-
-
-@pytest.mark.kernel
-def test_rows_choose_their_runtimes(tmp_path, capsys):
-    """Interpreters by their paths, on a server of the command's own; what is none is that row's INVALID."""
-    environment = tmp_path / "venv"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
-    [packages] = environment.glob("lib/python*/site-packages")
-    (packages / "library.py").write_text("VERSION = 2\n")
-    (packages / "library-2.dist-info").mkdir()
-    problem = {**DOUBLE, "python": str(environment / "bin" / "python")}
-    uses = "    import library\n    return library.VERSION * x\n"
-    plain = sys.executable
-    samples = [
-        {"task_id": "Mine/0", "completion": uses},  # the problem names it
-        {"task_id": "Mine/0", "completion": uses, "python": plain},
-        {"task_id": "Mine/0", "completion": "    return 2 * x\n", "python": plain},
-        {"task_id": "Mine/0", "completion": uses, "python": "/nowhere/python"},
-        {"task_id": "Mine/0", "completion": uses, "python": 3},
-        {"task_id": "Mine/0", "completion": uses, "python": str(tmp_path / "broken")},
-        {"task_id": "Mine/0", "completion": uses, "python": "/usr/bin/yes"},
-    ]
-    (tmp_path / "broken").write_text("#!/bin/sh\nexit 1\n")
-    (tmp_path / "broken").chmod(0o755)
-    summary, lines = run(tmp_path, capsys, problem, samples, "--runtime-column", "python")
-    assert [line["passed"] for line in lines] == [True, False, True, None, None, None, None]
-    assert "ModuleNotFoundError" in lines[1]["result"]
-    assert "s.jsonl, line 4: '/nowhere/python' is no file" in lines[3]["result"]
-    for line, path in zip(lines[5:], (tmp_path / "broken", "/usr/bin/yes")):
-        assert f"{str(path)!r} is not a working CPython from 3.8 on" in line["result"]
-    assert summary["masked"] == 4
-    problem["test"] = f"import numpy\n{problem['test']}"
-    _, lines = run(tmp_path, capsys, problem, samples[:3], "--runtime-column", "python")
-    lacks = "the tests import numpy, which the runtime "
-    found = [line["result"].partition(lacks)[2] for line in lines]
-    assert found == [f"{str(path)!r} does not have" for path in (problem["python"], plain, plain)]
-    del problem["python"]
-    files = write(tmp_path / "s.jsonl", samples[0]), "--problems", write(tmp_path / "p.jsonl", problem)
-    assert main(["humaneval", *files, "--out", str(tmp_path / "r.jsonl"), "--runtime-column", "python"]) == 0
-    fault = "s.jsonl, line 1: field 'python', which names the runtime, is missing"
-    assert fault in lines_of(tmp_path / "r.jsonl")[0]["result"]
-    assert fault in capsys.readouterr().err
 
 
 # ---- BigCodeBench ----------------------------------------------------------------

@@ -272,8 +272,6 @@ def _by_option(error: CruxboxError) -> str:
     sentence = str(error)
     if isinstance(error, InvalidRequest):
         sentence = _RANGE.sub(_in_units_of_the_option, sentence)
-        if sentence.startswith("target "):
-            sentence = sentence.replace("target", "--server", 1)
         for field, option in _OPTION_OF.items():
             sentence = sentence.replace(f"refused the request: {field} is ", f"refused the request: {option} is ")
     return sentence

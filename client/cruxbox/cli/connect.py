@@ -29,23 +29,31 @@ def connect(server: str | None, make: Callable[..., Client] = Client, **more: An
 
     The environment may hold what does not belong on a command line: CRUXBOX_TOKEN, and CRUXBOX_TLS_CA,
     CRUXBOX_TLS_CERT, CRUXBOX_TLS_KEY (PEM files), CRUXBOX_TLS_SERVER_NAME; CRUXBOX_TLS=1 is TLS with the system's
-    roots; CRUXBOX_PLAINTEXT_TOKEN=1 sends the token without TLS.
+    roots; CRUXBOX_PLAINTEXT_TOKEN=1 sends the token without TLS. An embedded daemon has a socket of its own and needs
+    none of it.
     """
+    is_tls, is_plain = _switch("CRUXBOX_TLS"), _switch("CRUXBOX_PLAINTEXT_TOKEN")
     if server is None:
         return make(None, **more)
     names = {"ca": "CRUXBOX_TLS_CA", "cert": "CRUXBOX_TLS_CERT", "key": "CRUXBOX_TLS_KEY"}
     files = {name: os.environ[key] for name, key in names.items() if os.environ.get(key)}
     server_name = os.environ.get("CRUXBOX_TLS_SERVER_NAME") or None
-    wanted = _switch("CRUXBOX_TLS") or bool(files)
+    wanted = is_tls or bool(files)
     if server_name and not wanted:
         raise InvalidRequest("CRUXBOX_TLS_SERVER_NAME is for TLS: set CRUXBOX_TLS=1 or CRUXBOX_TLS_CA, too.")
-    return make(
-        server,
-        token=os.environ.get("CRUXBOX_TOKEN") or None,
-        tls=Tls(**files, server_name=server_name) if wanted else None,
-        allow_plaintext_token=_switch("CRUXBOX_PLAINTEXT_TOKEN"),
-        **more,
-    )
+    more["tls"] = Tls(**files, server_name=server_name) if wanted else None
+    more["token"] = os.environ.get("CRUXBOX_TOKEN") or None
+    try:
+        return make(server, allow_plaintext_token=is_plain, **more)
+    except InvalidRequest as error:
+        argument, _, fault = str(error).partition(" ")
+        names = {"target": option_of(server), "token": "CRUXBOX_TOKEN", "server_name": "CRUXBOX_TLS_SERVER_NAME"}
+        raise InvalidRequest(f"{names.get(argument, argument)} {fault}") from None
+
+
+def option_of(server: str) -> str:
+    """Where the user has named `server`."""
+    return "CRUXBOX_SERVER" if server == os.environ.get("CRUXBOX_SERVER") else "--server"
 
 
 def _switch(name: str) -> bool:

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from cruxbox.cli.connect import Server, connect
+from cruxbox.cli.connect import Server, connect, option_of
 from cruxbox.client import Client
 from cruxbox.errors import InvalidRequest
 from cruxbox.model import Assurance, Limits, Task, Verdict
@@ -180,7 +180,8 @@ def _running(
 def where(server: str | None, python: str | None) -> Running:
     """What `--server` and `--python` say. InvalidRequest if they do not go together."""
     if server is not None and python is not None:
-        raise InvalidRequest("--python is for a server of its own; one that is named by --server has its own runtimes.")
+        named = f"one that is named by {option_of(server)} has its own runtimes"
+        raise InvalidRequest(f"--python is for a server of its own; {named}.")
     return Running(server, _interpreter(python))
 
 

@@ -84,7 +84,7 @@ def command(
         Optional[Path],
         typer.Option(metavar="FILE.py", help="Text to put in front of every program, such as LiveCodeBench's imports."),
     ] = None,
-    k: Annotated[Optional[list[int]], typer.Option("--k", help="The k of pass@k; repeatable.")] = None,
+    k: Annotated[Optional[list[int]], typer.Option("--k", help="The k of pass@k; repeatable. Default: 1, 5.")] = None,
     resume: Resume = False,
     restart: Restart = False,
     as_json: AsJson = False,

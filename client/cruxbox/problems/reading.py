@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -80,6 +80,7 @@ def read_samples(path: Path, problems: Problems, *, clean: bool = False, runtime
     if not found:
         raise DataError(f"{path}: holds no samples")
     if runtime_column:
+        _check_column(path, found, problems, runtime_column)
         found = [sample if sample.fault else _with_runtime(sample, problems, runtime_column) for sample in found]
     if all(sample.fault for sample in found):
         raise DataError(f"{found[0].where}: {found[0].fault}")
@@ -143,6 +144,13 @@ def _program(written: str, problem: Problem, is_rest: bool, clean: bool) -> str:
     if clean:
         return sanitized(written, problem.entry_point, problem.prompt if is_rest else "")
     return problem.completed(written) if is_rest else written
+
+
+def _check_column(path: Path, samples: Sequence[Sample], problems: Problems, column: str) -> None:
+    """A field that no row has is a misspelt one, even where --runtime names a runtime for rows without it."""
+    whole = [sample for sample in samples if not sample.fault]
+    if whole and not any(column in one for each in whole for one in (each.record, problems[each.task_id].record)):
+        raise DataError(f"{path}: no sample has the field {column!r:.80}, which names the runtime, nor has its problem")
 
 
 def _with_runtime(sample: Sample, problems: Problems, column: str) -> Sample:

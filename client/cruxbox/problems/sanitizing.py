@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Sequence
+from itertools import islice
 
 from cruxbox.problems.heads import behind
 
@@ -25,8 +26,11 @@ _BEGINS = re.compile(r"(?:(?:from|import|def|async def|class|if|for|while|try|wi
 # Where a completion that goes on behind a prompt has ended, as HumanEval's users cut it.
 _STOPS_BEHIND_HELPERS = ("\nif __name__", "\nprint(", "\nassert ", "\n```", "\n<|")
 _STOPS = ("\nclass ", "\ndef ", "\n#", *_STOPS_BEHIND_HELPERS)
+# A fence behind the last line of code, where a model has not begun a line for it.
+_GLUED = re.compile(r"(?<=[^\s`~])(?:```|~~~)[ \t]*$", re.MULTILINE)
 _WORD = re.compile(r"\w+")
 _DEFINITIONS = re.compile(r"^(?:def|class) (\w+)", re.MULTILINE)
+_MOST_FENCES, _MOST_CUTS = 20, 50
 _MOST_LINES, _MOST_CHARACTERS, _MOST_NESTING, _MOST_OPERATORS = 2_000, 200_000, 60, 5_000
 
 
@@ -45,7 +49,8 @@ def sanitized(text: str, entry_point: str, prompt: str = "") -> str:
         prompt, up to where the next definition begins that it does not use.
     """
     answer = _unmarked(_without_tokens(text.rpartition(_THOUGHT)[2].lstrip("\ufeff")))
-    body = answer if _is_program(answer, entry_point, prompt) else _unfenced(_closed(answer, entry_point), entry_point)
+    is_program = _is_program(answer, entry_point, prompt)
+    body = answer if is_program else _unglued(_unfenced(_closed(answer, entry_point), entry_point))
     if not prompt or _defines(body, entry_point):
         code = _parsing_lines(body)
         # A prompt's imports are the model's to use, whether it repeats them or not.
@@ -53,7 +58,7 @@ def sanitized(text: str, entry_point: str, prompt: str = "") -> str:
     kept = _cut(body, _STOPS)
     helpers = _DEFINITIONS.findall(body[len(kept) :])
     is_short = not set(_WORD.findall(kept)).isdisjoint(helpers)  # of what it calls
-    return prompt + (_cut(body, _STOPS_BEHIND_HELPERS) if is_short else kept)
+    return prompt + _without_prose(prompt, _cut(body, _STOPS_BEHIND_HELPERS) if is_short else kept)
 
 
 def _without_tokens(text: str) -> str:
@@ -105,8 +110,21 @@ def _closed(text: str, entry_point: str) -> str:
     before, fence, _ = text.replace("\r\n", "\n").partition("\n```\n")
     if "```" in before or "~~~" in before or not fence:
         return text
-    is_code = _defines(before, entry_point) or (_is_indented(before) and _is_python("if 1:\n" + before.strip("\n")))
-    return before + "\n" if is_code else text
+    return before + "\n" if _defines(before, entry_point) or _is_body(before) else text
+
+
+def _unglued(text: str) -> str:
+    """The code before a fence that closes it on its own last line; else the text."""
+    for fence in islice(_GLUED.finditer(text), _MOST_FENCES):
+        before = text[: fence.start()]
+        if _is_python(before) or _is_body(before):
+            return before + "\n"
+    return text
+
+
+def _is_body(text: str) -> bool:
+    """Is the text the rest of a function, behind its head?"""
+    return _is_indented(text) and _is_python("if 1:\n" + text.strip("\n"))
 
 
 def _is_indented(text: str) -> bool:
@@ -141,6 +159,23 @@ def _imports(prompt: str) -> str:
     return "".join([line + "\n" for line in prompt.splitlines() if line.startswith(("import ", "from "))])
 
 
+def _without_prose(prompt: str, text: str) -> str:
+    """The text up to the line at the margin where it ceases to be Python behind the prompt; all of it if that is none,
+    or stands before any code."""
+    lines = text.split("\n")
+    margins = [at for at, line in enumerate(lines) if line[:1].strip()]
+    above, last = prompt.count("\n"), len(lines)
+    for _ in range(_MOST_CUTS if _may_be_parsed(prompt + text) else 0):
+        kept = "\n".join(lines[:last])
+        bad = _bad_line(prompt + kept)
+        if bad is None:
+            return kept if last == len(lines) else kept + "\n"
+        last = max((at for at in margins if at < min(last, bad - above)), default=0)
+        if not last:
+            break
+    return text
+
+
 def _parsing_lines(text: str) -> str:
     """The longest run of lines from the first that looks like code that is Python; the text itself if there is none."""
     if not _may_be_parsed(text) or _parses(text):
@@ -157,7 +192,7 @@ def _parsing_lines(text: str) -> str:
 def _last_parsing(lines: list[str], first: int) -> int:
     """The end of the longest run from `first` on that parses: lines are taken off where the parser stumbles."""
     last = len(lines)
-    for _ in range(50):
+    for _ in range(_MOST_CUTS):
         line = _bad_line("\n".join(lines[first:last]))
         if line is None:
             return last

@@ -1,0 +1,94 @@
+"""`--runtime-column`: rows choose the runtimes that they run on."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from cruxbox.cli import main
+
+DOUBLE = {
+    "task_id": "Mine/0",
+    "prompt": "def double(x):\n",
+    "entry_point": "double",
+    "test": "def check(candidate):\n    assert candidate(2) == 4\n",
+}
+
+
+def write(path: Path, *records: dict) -> str:
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return str(path)
+
+
+def run(tmp_path: Path, capsys, problems: list[dict], samples: list[dict]):
+    """(summary, result lines)."""
+    files = write(tmp_path / "s.jsonl", *samples), "--problems", write(tmp_path / "p.jsonl", *problems)
+    words = ["--out", str(tmp_path / "r.jsonl"), "--json", "--runtime-column", "python"]
+    assert main(["humaneval", *files, *words]) == 0, capsys.readouterr().err
+    lines = (tmp_path / "r.jsonl").read_text().splitlines()
+    return json.loads(capsys.readouterr().out), list(map(json.loads, lines))
+
+
+@pytest.mark.kernel
+def test_rows_choose_their_runtimes(tmp_path, capsys):
+    """Interpreters by their paths, on a server of the command's own; what is none is that row's INVALID."""
+    environment = tmp_path / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
+    [packages] = environment.glob("lib/python*/site-packages")
+    (packages / "library.py").write_text("VERSION = 2\n")
+    (packages / "library-2.dist-info").mkdir()
+    problem = {**DOUBLE, "python": str(environment / "bin" / "python")}
+    uses = "    import library\n    return library.VERSION * x\n"
+    plain = sys.executable
+    samples = [
+        {"task_id": "Mine/0", "completion": uses},  # the problem names it
+        {"task_id": "Mine/0", "completion": uses, "python": plain},
+        {"task_id": "Mine/0", "completion": "    return 2 * x\n", "python": plain},
+        {"task_id": "Mine/0", "completion": uses, "python": "/nowhere/python"},
+        {"task_id": "Mine/0", "completion": uses, "python": 3},
+        {"task_id": "Mine/0", "completion": uses, "python": str(tmp_path / "broken")},
+        {"task_id": "Mine/0", "completion": uses, "python": "/usr/bin/yes"},
+    ]
+    (tmp_path / "broken").write_text("#!/bin/sh\nexit 1\n")
+    (tmp_path / "broken").chmod(0o755)
+    summary, lines = run(tmp_path, capsys, [problem], samples)
+    assert [line["passed"] for line in lines] == [True, False, True, None, None, None, None]
+    assert "ModuleNotFoundError" in lines[1]["result"]
+    assert "s.jsonl, line 4: '/nowhere/python' is no file" in lines[3]["result"]
+    for line, path in zip(lines[5:], (tmp_path / "broken", "/usr/bin/yes")):
+        assert f"{str(path)!r} is not a working CPython from 3.8 on" in line["result"]
+    assert summary["masked"] == 4
+    problem["test"] = f"import numpy\n{problem['test']}"
+    other = {"task_id": "Other/0", "solution": "def double(x):\n    return 2 * x\n", "python": plain}
+    _, lines = run(tmp_path, capsys, [problem, {**DOUBLE, "task_id": "Other/0"}], [*samples[:3], other])
+    assert lines.pop()["passed"] is True
+    lacks = "the tests import numpy, which the runtime "
+    found = [line["result"].partition(lacks)[2] for line in lines]
+    assert found == [f"{str(path)!r} does not have" for path in (problem["python"], plain, plain)]
+    _, lines = run(tmp_path, capsys, [DOUBLE], [samples[0], samples[2]])
+    assert "s.jsonl, line 1: field 'python', which names the runtime, is missing" in lines[0]["result"]
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize(
+    ("sample", "words", "sentence"),
+    [
+        ({}, [], "s.jsonl: no sample has the field 'python', which names the runtime, nor has its problem"),
+        ({}, ["--runtime", "default"], "s.jsonl: no sample has the field 'python'"),
+        ({"python": None}, [], "s.jsonl, line 1: field 'python', which names the runtime, is missing"),
+        ({"python": "nope"}, [], "s.jsonl, line 1: the server has no runtime 'nope'; it has default"),
+        ({"python": 3}, [], "s.jsonl, line 1: field 'python' must name a runtime, is a number"),
+    ],
+)
+def test_a_column_of_runtimes_by_which_no_sample_runs_is_refused(server, tmp_path, capsys, sample, words, sentence):
+    samples = write(tmp_path / "s.jsonl", {"task_id": "Mine/0", "completion": "    return 2 * x\n", **sample})
+    files = [samples, "--problems", write(tmp_path / "p.jsonl", DOUBLE), "--out", str(tmp_path / "r.jsonl")]
+    before = sorted(tmp_path.iterdir())
+    assert main(["humaneval", *files, "--server", server, "--runtime-column", "python", *words]) == 2
+    said = capsys.readouterr().err
+    assert sentence in said
+    assert said.count("\n") == 1
+    assert sorted(tmp_path.iterdir()) == before
