@@ -18,7 +18,6 @@ from cruxcell.jobs.separated.rules.script import (
     imports_of,
     is_looked_up,
     keeps_for_itself,
-    modules_with_all,
     rebound_names,
     stored_names,
 )
@@ -129,10 +128,10 @@ class Lender:
         if shadows:
             _, unread = rebound_names(self._script, shadows)
             self._watches += [_Stub(self._namespace, name, False, True) for name in sorted(unread)]
-        lacked = stored.intersection(lacking)
-        imports = imports_of(self._script) if lacked else {}
-        self._watches += [_Import(self._namespace, name, *imports[name]) for name in sorted(lacked) if name in imports]
-        for module in modules_with_all(self._script)[:MOST] if lacking else ():
+        imports, starred = imports_of(self._script) if lacking else ({}, [])
+        lacked = sorted(stored.intersection(lacking))
+        self._watches += [_Import(self._namespace, name, *imports[name]) for name in lacked if name in imports]
+        for module in starred[:MOST]:
             self._watches += [_Import(self._namespace, name, module, True, [name]) for name in sorted(lacking)[:MOST]]
         for module, name in dict.fromkeys(self._places):
             self._watches.append(_Watch(("module", module.__name__, name), _reader(module.__dict__, name), True))
