@@ -229,3 +229,28 @@ def test_where_numpy_is_not_loaded_nothing_is_an_array(monkeypatch: pytest.Monke
     assert arrays.is_array_of_objects(numpy.array([None]))
     monkeypatch.delitem(sys.modules, "numpy")
     assert not arrays.is_array_of_objects([None])
+
+
+WHOLE = ["i8", ">i4", "U5", "S3", "M8[ns]", "m8[D]", "?", "c16", "f2", "O", [("a", "i4"), ("b", [("c", "U2")])]]
+OPEN_TYPES = ["V8", ("i8", (2,)), [("a", "O")], {"names": ["a"], "formats": ["i4"], "itemsize": 8}]
+
+
+@pytest.mark.parametrize("name", WHOLE, ids=repr)
+def test_a_type_of_numpy_crosses(name: Any):
+    dtype = numpy.dtype(name)
+    again: Any = transfer.decode(transfer.encode(dtype, ROOM))
+    assert again == dtype
+    assert (type(again), again.names) == (type(dtype), dtype.names)
+
+
+@pytest.mark.parametrize("name", OPEN_TYPES, ids=repr)
+def test_a_type_of_what_does_not_cross_is_an_object(name: Any):
+    for dtype in (numpy.dtype(name), numpy.dtype("i4", metadata={"of": name})):
+        with pytest.raises(NotPlain):
+            transfer.encode(dtype, ROOM)
+
+
+@pytest.mark.parametrize("parts", [[], ["<i8", "<i8"], ["1<i8"], [("a",)], [(("a", "|O"),)], ["i,i"], [None]], ids=repr)
+def test_what_is_no_type_is_not_read(parts: list[Any]):
+    with pytest.raises(ValueError):
+        arrays.made_type(parts)

@@ -36,6 +36,8 @@ CROSS: dict[str, tuple[Any, bool]] = {
     "one of its own": (pandas.Series([HOME, OWN]), False),
     "one of its own in a list": (pandas.Series([[HOME, OWN], None]), False),
     "one of its own in a list that holds itself": (pandas.Series([circle(OWN), None]), False),
+    "types": (pandas.DataFrame({"a": [1], "b": pandas.Categorical(["x"])}).dtypes, True),
+    "a type with an object of its own": (pandas.Series([pandas.CategoricalDtype([OWN])]), False),
 }
 
 
@@ -43,3 +45,25 @@ CROSS: dict[str, tuple[Any, bool]] = {
 def test_a_table_crosses_if_all_that_it_holds_does(name: str):
     table, does = CROSS[name]
     assert cells.all_cross(AtHome(Containers()), table) is does
+
+
+class Proxies(type):
+    """Of the classes of what stands for an object of the other end."""
+
+
+class Theirs(metaclass=Proxies):
+    _remote_class = None
+
+
+class OfATest:
+    is_test, class_of_proxies = True, Proxies
+
+
+def test_a_test_reads_no_type_with_an_object_of_the_program():
+    for categories in ([1, 2], [Theirs()]):
+        dtype = pandas.CategoricalDtype(categories)
+        if categories == [1, 2]:
+            assert cells.refuse_theirs(OfATest(), dtype) is dtype
+        else:
+            with pytest.raises(ValueError, match="objects of the program"):
+                cells.refuse_theirs(OfATest(), dtype)

@@ -136,6 +136,12 @@ def test_arrays_of_every_type(dtype: str):
     }
     found = [crosses(value) for items in ([], [1, 0], [1, None], ["a", "b"], [None]) for _, value in made(whole, items)]
     assert any(found) is (dtype != "Sparse[int]")
+    assert all(crosses(value.dtype) for _, value in made(whole, []) if crosses(value))
+
+
+@pytest.mark.parametrize("dtype", [pandas.CategoricalDtype(), pandas.IntervalDtype("int64"), pandas.SparseDtype(int)])
+def test_a_type_that_leaves_things_open_is_an_object(dtype: Any):
+    assert not crosses(dtype)
 
 
 def test_tables_in_tables_are_as_deep_as_anything_may_be(monkeypatch: pytest.MonkeyPatch):

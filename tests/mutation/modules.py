@@ -169,6 +169,7 @@ TESTS = {
     "cruxcell/jobs/separated/state/lending.py": ["cell/test_separated_lending.py", *_PAIRS],
     "cruxcell/jobs/separated/state/context_variables.py": ["cell/test_separated_context_variables.py", *_PAIRS],
     "cruxcell/jobs/separated/state/library_settings.py": ["cell/test_separated_library_settings.py", *_PAIRS],
+    "cruxcell/jobs/separated/state/search_path.py": ["cell/test_separated_search_path.py", *_PAIRS],
     "cruxcell/jobs/separated/state/patched_places.py": ["cell/test_separated_lending.py", *_PAIRS],
     "cruxcell/jobs/separated/state/seeds.py": ["cell/test_separated_lending.py", *_PAIRS],
     "cruxcell/jobs/separated/state/figures.py": ["cell/test_separated_figures.py", *_PAIRS],

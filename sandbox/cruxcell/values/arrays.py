@@ -1,4 +1,4 @@
-"""Transfer of numpy's arrays, records and scalars: a dtype, a shape, and bytes.
+"""Transfer of numpy's arrays, records, scalars and dtypes: a dtype, a shape, and bytes.
 
 Nothing is imported to write a value. What is read is believed in nothing: a type is made only of what was written so.
 """
@@ -31,8 +31,10 @@ def write(writer, value, depth):
 
 def parts_of(value):
     # type: (Any) -> tuple[bytes, tuple[Any, ...]] | None
-    """The letter of a scalar, and what `made` makes it of again; None if it is none."""
+    """The letter of a scalar or a dtype, and what it is made of again; None if it is none."""
     numpy = sys.modules.get("numpy")
+    if numpy is not None and issubclass(type(value), numpy.dtype):
+        return (b"n", (_name_of(value),)) if is_written(value) and not value.metadata else None
     if numpy is None or not issubclass(type(value), numpy.generic) or value.dtype.kind not in _NUMPY_KINDS:
         return None
     return b"a", (value.dtype.str, (), value.tobytes())
@@ -54,6 +56,17 @@ def is_written(dtype):
     # type: (Any) -> bool
     """Does an array of this type cross by value?"""
     return dtype.kind == "O" or written_type(dtype) is not None
+
+
+def _name_of(dtype):
+    # type: (Any) -> Any
+    return dtype.str if dtype.kind == "O" else written_type(dtype)
+
+
+def made_type(parts):
+    # type: (list[Any]) -> Any
+    (written,) = parts
+    return read_type(written)
 
 
 def read_type(written):
@@ -83,10 +96,9 @@ def write_content(writer, value, depth):
     whether it can be written to."""
     is_of_objects = value.dtype.kind == "O"
     data = list(value.ravel()) if is_of_objects else value.tobytes()
-    name = value.dtype.str if is_of_objects else written_type(value.dtype)
     kind = type(value).__name__
     shape = kind if kind in RECORDS else tuple(value.shape)
-    writer.items((name, shape, data, bool(value.flags.writeable)), depth)
+    writer.items((_name_of(value.dtype), shape, data, bool(value.flags.writeable)), depth)
 
 
 def is_array_of_objects(value):

@@ -100,6 +100,8 @@ def _in_table(value):
         return [*value.levels, *value.names]
     if isinstance(value, pandas.Index):
         return [value.name, *_of_column(value)]
+    if isinstance(value, pandas.CategoricalDtype):
+        return [value.categories]
     return _of_column(value) if isinstance(value, pandas.api.extensions.ExtensionArray) else None
 
 

@@ -71,7 +71,7 @@ def made(parts):
             raise ValueError("an interval that cannot be")
         return pandas.Interval(left, right, *_fields([closed], str))
     (inner,) = _fields(parts, tuple)
-    return {"Index": _index, "api.extensions.ExtensionArray": _array}[name](inner)
+    return _OF_PARTS[name](inner)
 
 
 def _fields(values, *kinds):
@@ -178,6 +178,11 @@ def _items(items, *kinds):
     return items
 
 
+_OF_PARTS = {
+    "Index": _index,
+    "api.extensions.ExtensionArray": _array,
+    "type": lambda parts: _array(parts).dtype,
+}  # type: dict[str, Any]
 _ARRAYS = {
     "numpy": _of_numpy,
     "zoned": _zoned,

@@ -14,6 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
+_NUMPY = ("numpy", "numpy.dtypes")
 _LONGEST_PATTERN = 1 << 10  # compiling takes 3 ms a character at worst
 _DEBUG = 128  # of re
 
@@ -28,7 +29,7 @@ def write(writer, value, depth):
         found = (b"s", (value.start, value.stop, value.step)) if kind is slice else owned.parts_of(writer, value)
     elif module in _TAKE:
         found = _TAKE[module](value)
-    elif module == "numpy":
+    elif module in _NUMPY:
         is_written = views.write(writer, value, depth) or arrays.write(writer, value, depth)
         found = None if is_written else arrays.parts_of(value)
     elif module.partition(".")[0] == "pandas" and writer.all_cross(value):
@@ -309,6 +310,7 @@ _MAKERS = {
     b"Z": _named_zone,
     b"u": lambda values: __import__("uuid").UUID(int=_typed(values, int)[0]),
     b"a": lambda values: arrays.made(values)[()],
+    b"n": arrays.made_type,
     b"p": _pattern,
     b"x": _of_text,
     b"P": made_tables.made,

@@ -52,7 +52,8 @@ def parts_of(value):
         if isinstance(base, type) and issubclass(kind, base):
             parts = take(value)
             return None if parts is None else (b"P", (family, parts))
-    return None
+    parts = _type_parts(value)
+    return None if parts is None else (b"P", ("type", parts))
 
 
 def state_of(value):
@@ -199,6 +200,19 @@ def _own_array_parts(array):
     """As of one that stands alone: one over numpy's would be an array of numpy's."""
     parts = _array_parts(array)
     return None if parts is None or parts[0] == "numpy" else parts
+
+
+def _type_parts(dtype):
+    # type: (Any) -> Any
+    """Of one of pandas' own types: the parts of an array of it that holds nothing."""
+    kind = type(dtype)
+    if kind is not _of_pandas(kind.__name__) or not (kind.__name__ in _ARRAYS or getattr(dtype, "name", "") in MASKED):
+        return None
+    try:
+        array = dtype.construct_array_type()._from_sequence([], dtype=dtype)
+    except (TypeError, ValueError):
+        return None
+    return _own_array_parts(array) if repr(array.dtype) == repr(dtype) else None  # not of one that leaves things open
 
 
 def _is_missing(item):

@@ -17,7 +17,7 @@ from cruxcell.jobs.separated.proxies.deriving import made_class
 from cruxcell.jobs.separated.proxies.looking import LOOKING, keep
 from cruxcell.jobs.separated.proxies.shared_names import told_class
 from cruxcell.jobs.separated.rules.pickles import PickledHere
-from cruxcell.jobs.separated.state import changed_times
+from cruxcell.jobs.separated.state import changed_times, search_path
 from cruxcell.jobs.separated.state.borrowing import Borrower
 from cruxcell.jobs.separated.state.figures import ProgramFigures
 from cruxcell.jobs.separated.state.files import ProgramFiles
@@ -103,7 +103,7 @@ class _Server:
             self.link.more[name] = self._looking(function)
         self._awaited, self.own_depth = Awaited(), 0  # a depth that the program has not set
         self._borrower = Borrower(namespace, _HARNESS_FRAMES + _FRAMES_OF_PARTNERS)
-        self.link.more.update(variables=self._borrower.variables, settings=settings_of)
+        self.link.more.update(variables=self._borrower.variables, settings=settings_of, search_path=search_path.read)
         self.link.more.update(contexts=self._borrower.contexts.told)
         self.link.more.update(used=used, most_memory=most_memory)
         self._traced = Traced()

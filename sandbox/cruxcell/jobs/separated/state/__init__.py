@@ -6,6 +6,7 @@ patched_places the places that the script may patch
 seeds         where the random numbers are that it sets
 context_variables requests and applications of flask that are under way
 library_settings those of django and matplotlib
+search_path   `sys.path`, from which the script imports nothing of the program's
 decimals      the context of decimal numbers, which it sets, too
 mocks         mocks of the script that it reads back from the program
 figures       figures of pyplot, of which both have the same

@@ -2,7 +2,7 @@
 
 import sys
 
-from cruxcell.jobs.separated.state import decimals, library_settings
+from cruxcell.jobs.separated.state import decimals, library_settings, search_path
 from cruxcell.jobs.separated.state.context_variables import ProgramContexts
 from cruxcell.jobs.separated.state.lending import MISSING
 from cruxcell.jobs.separated.state.patched_places import given_by, imported, is_module, resolved
@@ -100,5 +100,6 @@ _SETTINGS = {
     "environ": _set_environment,
     "decimal": decimals.put,
     "random": _set_random_numbers,
+    "search_path": search_path.put,
     "settings": library_settings.put,
 }  # type: dict[str, Callable[[str, Any], None]]

@@ -1,10 +1,11 @@
 """What a script changes in its own process for the program to see, which has a process of its own.
 
-These are the arguments, the environment, the recursion limit, the context of decimal numbers, the random numbers after
-a `seed`, settings of libraries, and what a script patches: attributes of modules and of what is in them (`Path.exists`,
-`os.environ.get`), and names of the program; and names that the script imports and the program lacks.
-Before each question the test's half looks whether one of them has changed, and lends it to the candidate's. The
-other way go variables of the environment and settings of libraries that the script names, and what is under way there.
+These are the arguments, the environment, the search path, the recursion limit, the context of decimal numbers, the
+random numbers after a `seed`, settings of libraries, and what a script patches: attributes of modules and of what is in
+them (`Path.exists`, `os.environ.get`), and names of the program; and names that the script imports and the program
+lacks. Before each question the test's half looks whether one of them has changed, and lends it to the candidate's. The
+other way go variables of the environment and settings of libraries that the script names, the search path, and what is
+under way there.
 """
 
 import builtins
@@ -37,6 +38,7 @@ from cruxcell.jobs.separated.state.patched_places import (
     names_with_a_place,
     places_in,
 )
+from cruxcell.jobs.separated.state.search_path import search_paths_in
 from cruxcell.jobs.separated.state.seeds import SEEDS, STATES, Seeded
 
 TYPE_CHECKING = False
@@ -72,8 +74,10 @@ class Lender:
         self._script, self._namespace = script, namespace
         self._patches = not _PATCHES.isdisjoint(names)
         self._watches = _settings(names, texts)  # type: list[Any]
-        self.libraries = [*settings_in([*names, *texts]), *contexts_in(names)]  # type: list[Any]
-        self._watches += self.libraries
+        # What the program sets, too.
+        self.shared = [*settings_in([*names, *texts]), *contexts_in(names)]  # type: list[Any]
+        self.shared += search_paths_in(script, names, texts)
+        self._watches += self.shared
         self.names, self._placed = set(), set()  # type: set[str], set[str]
         self._shadows = set()  # type: set[str]  # of builtins, which the script may put into the program's place
         self._places = []  # type: list[tuple[Any, str]]
@@ -148,14 +152,14 @@ class Lender:
     def borrows(self):
         # type: () -> bool
         """Does the script see something that the program sets?"""
-        return bool(self.variables) or any(each.asks for each in self.libraries)
+        return bool(self.variables) or any(each.asks for each in self.shared)
 
     def take(self, ask):
         # type: (Callable[..., Any]) -> None
         """What the script sees of that, as the program has it by now. `ask`: the program."""
         if self.variables:
             self.take_variables(ask("variables", *self.variables))
-        for each in self.libraries:
+        for each in self.shared:
             if each.asks:
                 each.take(ask(*each.asks))
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 MOST = 256  # patched places
 MAIN = "__main__"
-LENT_ANYWAY = frozenset([("builtins", "input"), ("sys", "stdin"), ("sys", "stdout"), ("sys", "stderr")])
+LENT_ANYWAY = frozenset([("builtins", "input"), *[("sys", each) for each in ("path", "stderr", "stdin", "stdout")]])
 _IMPORTS = frozenset([opmap["IMPORT_NAME"], opmap["IMPORT_FROM"]])
 _MODULE_TYPE = type(sys)
 _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
