@@ -21,7 +21,7 @@ from cruxcell.jobs.separated.proxies.compared_tables import ComparedTables
 from cruxcell.jobs.separated.proxies.copies import copied
 from cruxcell.jobs.separated.proxies.doubts import Doubts
 from cruxcell.jobs.separated.proxies.equality import BECAME, Notes, hold_what_was_made, shown_by
-from cruxcell.jobs.separated.proxies.looking import follow_hints, follow_sizes, follow_sources
+from cruxcell.jobs.separated.proxies.looking import follow_hints, follow_sizes, follow_sources, follow_tracers
 from cruxcell.jobs.separated.proxies.marks import keep_unmarked
 from cruxcell.jobs.separated.proxies.remote import now, number_of
 from cruxcell.jobs.separated.proxies.runs import exited, is_exit
@@ -58,6 +58,8 @@ FOLLOWED = {
     "source": follow_sources,
     "get_type_hints": follow_hints,
     "getsizeof": follow_sizes,
+    "settrace": follow_tracers,
+    "setprofile": follow_tracers,
     "doctest": follow_doctests,
     "pickle": follow_pickles,
     "joblib": follow_joblib,

@@ -144,6 +144,24 @@ def follow_sizes(link):
     sys.getsizeof = getsizeof  # type: ignore[assignment]
 
 
+_UNTRACED = "the script traces calls (sys.%s), and those of the program are in another process: require IN_PROCESS"
+
+
+def follow_tracers(link):
+    # type: (Any) -> None
+    """In the test's process: where all calls are told to a function of the script's, those of the program are not, and
+    may be what the script looks for."""
+    ask = link.alongside.exchange
+
+    def exchange(operation, fields):
+        # type: (str, list[Any]) -> Any
+        if sys.gettrace() is not None or sys.getprofile() is not None:
+            link.refuse(_UNTRACED % ("settrace" if sys.gettrace() is not None else "setprofile"))
+        return ask(operation, fields)
+
+    link.alongside.exchange = exchange
+
+
 def _is_instance(value, cls):
     # type: (object, Any) -> bool
     return isinstance(value, cls)
