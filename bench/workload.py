@@ -105,28 +105,26 @@ def tasks(
         yield _work(rng, f"w{index}", checks_per_task, kinds)
 
 
-def candidates(
-    seed: int, n: int, inputs: int = 5, refused: float = 0.3, stalls: bool = True
-) -> Iterator[dict[str, object]]:
+def candidates(seed: int, n: int, stalls: bool = True) -> Iterator[dict[str, object]]:
     """Yield `n` candidates for a data-set filter, `{"code": str, "inputs": [str, ...]}`.
 
-    About `refused` of them break one of CRUXEval's rules, half a percent loop, hog or stall, one in a hundred repeats
+    Three in ten of them break one of CRUXEval's rules, half a percent loop, hog or stall, one in a hundred repeats
     an earlier one; the rest are clean as far as their operands happen to be. Without `stalls`, those that would stall
     in C, and use up all their CPU time, loop instead.
     """
     for index in range(n):
         twin = index - index % 100 if index % 100 == 99 else index
         rng = random.Random(f"cruxbox candidate {seed} {twin}")
-        program = _candidate(rng, refused, stalls)
-        yield {"code": program.code, "inputs": [_arguments(rng, program.types) for _ in range(inputs)]}
+        program = _candidate(rng, stalls)
+        yield {"code": program.code, "inputs": [_arguments(rng, program.types) for _ in range(5)]}
 
 
-def _candidate(rng: random.Random, refused: float, stalls: bool) -> _Program:
+def _candidate(rng: random.Random, stalls: bool) -> _Program:
     if rng.random() < 0.005:
         kind = rng.choice((Kind.LOOPS, Kind.LOOPS, Kind.LOOPS, Kind.HOGS, Kind.STALLS))
         return _program(rng, kind if stalls or kind is not Kind.STALLS else Kind.LOOPS)
     program = _program(rng, Kind.RAISES if rng.random() < 0.05 else Kind.GOOD)
-    if rng.random() >= refused:
+    if rng.random() >= 0.3:
         return program
     name = program.code[len("def f(") :].split(",")[0].split(")")[0]
     line = templates.REFUSED[rng.choice(sorted(templates.REFUSED))].replace("$v", name)

@@ -1,6 +1,6 @@
 """Names of the harness's own: a program that binds `len` or `os.write` anew meets no code of the harness.
 
-The daemon's start of a zygote imports this module before any other of the harness. Each module of the harness is then
+The daemon's start of a template imports this module before any other of the harness. Each module of the harness is then
 loaded with builtins that are a copy, and what it imports is a copy of the module as it was when the harness began.
 Programs, the standard library and packages share Python's own, as in any process.
 """

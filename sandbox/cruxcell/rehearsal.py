@@ -1,4 +1,4 @@
-"""Jobs that a zygote does itself before it serves, on texts of our own.
+"""Jobs that a template does itself before it forks, on texts of our own.
 
 What the interpreter notes down while it first runs something (where attributes are found, a faster form of the
 harness's code, versions of classes) it notes on the pages of the code and the classes. What is noted before the fork,

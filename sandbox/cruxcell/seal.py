@@ -1,4 +1,4 @@
-"""Lists the state that the seal compares between checks; built once, in the zygote, before any code of a task.
+"""Lists the state that the seal compares between checks; built once, in the template, which runs no code of a task.
 
 Checks that share a worker run one after the other. After each, the native helper (`native/src/seal.c`) compares what is
 listed here with a snapshot from before the first one, and vouches for what was said only if nothing differs. Where

@@ -1,6 +1,6 @@
 """The template of a kind: a process that has loaded and rehearsed all that its zygotes need, and forks them.
 
-A start takes a quarter of a second of CPU time, the fork of a process that has done it a few milliseconds. A template
+A start takes a fifth of a second of CPU time, the fork of a process that has done it a few milliseconds. A template
 has no lanes, and no byte of a task enters its memory, nor that of a zygote. It is not confined: each zygote confines
 itself. A zygote is a child of the daemon, as the template is: the two live and die apart, and both with the daemon.
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from cruxcell.jobs.separated.proxies import equality, remote, runs
+from cruxcell.jobs.separated.proxies import equality, facts, runs
 from cruxcell.jobs.separated.proxies.doubts import Doubts
 from cruxcell.jobs.separated.proxies.equality import Notes
 from cruxcell.jobs.separated.proxies.proxy_classes import make_class
@@ -68,11 +68,11 @@ class Candidate:
         self.asked.append((operation, *fields))
         if operation == "special":
             return self.equal
-        return [self.states[remote.number_of(each)] for each in fields[1:]] if self.garbled is None else self.garbled
+        return [self.states[facts.number_of(each)] for each in fields[1:]] if self.garbled is None else self.garbled
 
     def thing(self, cls: Any, number: int, state: object) -> Any:
         made = object.__new__(cls)
-        remote.give_number(made, number)
+        facts.give_number(made, number)
         self.states[number] = state
         self.here.append(made)
         return made

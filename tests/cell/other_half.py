@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from cruxcell.jobs.separated.proxies import remote, runs
+from cruxcell.jobs.separated.proxies import facts, runs
 from cruxcell.jobs.separated.proxies.doubts import Doubts
 from cruxcell.jobs.separated.proxies.proxy_classes import make_class
 from cruxcell.jobs.separated.proxies.remote import RemoteBase
@@ -77,7 +77,7 @@ class Other:
     def thing(self, offers: str = "", **options: Any) -> Any:
         """An opaque object."""
         made = object.__new__(self.cls(offers=offers, **options))
-        remote.give_number(made, 7)
+        facts.give_number(made, 7)
         return made
 
 
@@ -104,5 +104,5 @@ def number(other: Other, standing: int, overrides: str, value: int = 7) -> Any:
     """A number with a class of the other half's."""
     cls = other.cls(int, overrides=overrides)
     found = cls.__new__(cls, value)
-    remote.give_number(found, 7)
-    return remote.marked(found, standing, cls, 0)
+    facts.give_number(found, 7)
+    return facts.marked(found, standing, cls, 0)

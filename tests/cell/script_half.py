@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from cruxcell.jobs.separated.exchange.link import VALUE, Link
-from cruxcell.jobs.separated.proxies import remote, runs
+from cruxcell.jobs.separated.proxies import facts, runs
 from cruxcell.jobs.separated.proxies.proxy_classes import make_class
 from cruxcell.jobs.separated.script_link import ScriptLink
 from cruxcell.protocol import frames, records
@@ -84,12 +84,12 @@ def connected_half(monkeypatch: pytest.MonkeyPatch) -> Iterator[Half]:
 def thing() -> Any:
     """An object of the candidate."""
     made = object.__new__(make_class("A", 1, (), [], [], None))
-    remote.give_number(made, 1)
+    facts.give_number(made, 1)
     return made
 
 
 def callable_thing() -> Any:
     """A function of the candidate."""
     made = object.__new__(make_class("function", 1, (), ["__call__"], [], None))
-    remote.give_number(made, 1)
+    facts.give_number(made, 1)
     return made

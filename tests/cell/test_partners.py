@@ -17,7 +17,7 @@ from cruxcell.jobs.separated.exchange import partners
 from cruxcell.jobs.separated.exchange.link import VALUE, Broken, Link
 from cruxcell.jobs.separated.exchange.one_thread import QUESTION, RAISED
 from cruxcell.jobs.separated.exchange.partners import Partners
-from cruxcell.jobs.separated.proxies.remote import now
+from cruxcell.jobs.separated.proxies.facts import now
 from cruxcell.protocol import frames
 from link_messages import EIGHT, message, text, u32
 from support.waiting import until

@@ -10,12 +10,8 @@ from types import FunctionType
 from typing import Any
 
 import pytest
-from cruxcell.jobs.separated.proxies import remote
-from cruxcell.jobs.separated.proxies.remote import (
-    RemoteBase,
-    RemoteObject,
-    RemoteType,
-)
+from cruxcell.jobs.separated.proxies import facts
+from cruxcell.jobs.separated.proxies.remote import RemoteBase, RemoteObject, RemoteType
 from other_half import Other, connected, either_half, other_half, own_dict  # noqa: F401 - fixtures among them
 
 
@@ -57,7 +53,7 @@ def test_what_the_script_defines_in_a_class_is_its_own(other: Other):
     told = dict(other.asked[0][4])
     assert (told["n"], told["__init__"], "__classcell__" in told) == (9, len, False)
     other.answers["call"] = thing = object.__new__(made)
-    remote.give_number(thing, 8)
+    facts.give_number(thing, 8)
     assert (thing.f(), thing.Make(), thing.p, len(thing), mine.n, mine() is thing) == (5, 4, 6, 7, 8, True)
     assert "__mine__" not in type.__getattribute__(made, "__dict__"), "what has no meaning to Python is over there"
     with pytest.raises(AttributeError):
@@ -65,7 +61,7 @@ def test_what_the_script_defines_in_a_class_is_its_own(other: Other):
     thing.f = 1
     assert thing.f == 8, "what it was given since is over there"
     second = object.__new__(made)
-    remote.give_number(second, 9)
+    facts.give_number(second, 9)
     assert (second.f(), mine.f(thing)) == (5, 5), "and what others have is not"
     other.answers["call"] = other.thing()
     with pytest.raises(TypeError, match="a call of class A gives a A"):
@@ -78,7 +74,7 @@ def test_what_the_script_defines_is_found_before_what_a_class_of_the_program_has
     mine: Any = type("Mine", (base,), {"__len__": lambda _self: 7})
     both = other.cls(other.cls(offers="__len__"), mine)
     thing = object.__new__(both)
-    remote.give_number(thing, 9)
+    facts.give_number(thing, 9)
     assert len(thing) == 7
 
 

@@ -10,8 +10,8 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
-from cruxcell.jobs.separated.proxies import remote
-from cruxcell.jobs.separated.proxies.remote import (
+from cruxcell.jobs.separated.proxies import facts, remote
+from cruxcell.jobs.separated.proxies.facts import (
     DERIVED,
     HANDED_OVER,
     MADE,
@@ -99,7 +99,7 @@ def made(other: Other, offers: str, given: tuple[object, ...] = ()) -> tuple[Any
     new = object.__new__(type(before))
 
     def call() -> object:
-        remote.give_number(new, 9)
+        facts.give_number(new, 9)
         return new
 
     other.calls = call
@@ -142,7 +142,7 @@ def test_what_comes_of_a_made_object_and_a_value_is_another_object(other: Other)
     fresh = object.__new__(type(new))
 
     def call() -> object:
-        remote.give_number(fresh, 10)
+        facts.give_number(fresh, 10)
         return fresh
 
     other.calls = call
@@ -172,44 +172,44 @@ def test_a_class_that_is_called_like_a_function_makes_no_object(other: Other):
 
 def test_how_the_test_came_by_an_object_is_noted_once_and_of_no_other(other: Other):
     old = other.thing()
-    began = remote.now()
+    began = facts.now()
     new, value = other.thing(), number(other, HANDED_OVER, "__add__")
     error = BaseException.__new__(other.cls(ValueError))
-    remote.give_number(error, 9)
+    facts.give_number(error, 9)
     for each in (old, new, value, error):
-        assert remote.marked(each, MADE, type(each), began, "of") is each
-        assert remote.marked(each, DERIVED, int, began, "of") is each  # is none
-    assert [remote.standing_of(each) for each in (old, new, value, error, 8)] == [
+        assert facts.marked(each, MADE, type(each), began, "of") is each
+        assert facts.marked(each, DERIVED, int, began, "of") is each  # is none
+    assert [facts.standing_of(each) for each in (old, new, value, error, 8)] == [
         HANDED_OVER, MADE, MADE, HANDED_OVER, HANDED_OVER
     ]  # fmt: skip
-    assert [remote.is_made_since(each, began) for each in (old, new)] == [False, True]
-    assert [remote.is_made_since(each, remote.now()) for each in (old, new)] == [False, True]
-    assert remote.made_of(new) == "of"
+    assert [facts.is_made_since(each, began) for each in (old, new)] == [False, True]
+    assert [facts.is_made_since(each, facts.now()) for each in (old, new)] == [False, True]
+    assert facts.made_of(new) == "of"
 
 
 def test_what_came_of_made_objects_alone_is_the_test_s(other: Other):
-    began = remote.now()
+    began = facts.now()
     things = [other.thing() for _ in range(3)]
     for each, standing, of in zip(things, (MADE, DERIVED, DERIVED), ((8,), (OF_MADE, 1), (OF_VALUES, 1))):
-        remote.marked(each, standing, type(each), began, of)
-    assert [remote.is_of_the_test(each) for each in (*things, other.thing(), 8)] == [True, True, False, False, False]
-    assert list(map(remote.operands_of, (*things, 8))) == [(), (OF_MADE, 1), (OF_VALUES, 1), ()]
+        facts.marked(each, standing, type(each), began, of)
+    assert [facts.is_of_the_test(each) for each in (*things, other.thing(), 8)] == [True, True, False, False, False]
+    assert list(map(facts.operands_of, (*things, 8))) == [(), (OF_MADE, 1), (OF_VALUES, 1), ()]
     value = number(other, DERIVED, "__add__")  # whose operands nobody has noted
-    assert remote.operands_of(value) == ()
+    assert facts.operands_of(value) == ()
 
 
 def test_a_method_keeps_its_object_and_only_an_alias_stands_for_a_class(other: Other):
     cls, owner = other.cls(offers="__call__"), other.thing()
     given, made = (object.__new__(cls) for _ in range(2))
-    began = remote.now()
+    began = facts.now()
     for each in (given, made):
-        remote.give_number(each, 8)
-    remote.marked(made, MADE, cls, began, "of")
+        facts.give_number(each, 8)
+    facts.marked(made, MADE, cls, began, "of")
     for each in (given, made):
-        remote._keep_owner(each, owner)
-    assert [remote.made_of(each) for each in (given, made)] == [owner, "of"]
+        facts.keep_owner(each, owner)
+    assert [facts.made_of(each) for each in (given, made)] == [owner, "of"]
     alias = other.thing()
-    remote._keep_owner(alias, cls)
+    facts.keep_owner(alias, cls)
     assert list(map(remote.class_of_alias, (alias, given, other.thing(), 8, cls))) == [cls, None, None, None, None]
     assert list(map(remote.is_remote, (cls, alias, 8, int))) == [True, True, False, False]
 
@@ -219,19 +219,19 @@ def test_what_a_class_gives_that_was_there_is_looked_at_again(other: Other):
     other.note_again = lambda value, *_: again.append(value)  # type: ignore[method-assign]
     cls = other.cls()
     old = object.__new__(cls)
-    remote.give_number(old, 7)
+    facts.give_number(old, 7)
     other.answers["call"] = old
     assert (cls(1) is old, again) == (True, [old])
 
     def new() -> Any:
         made = object.__new__(cls)
-        remote.give_number(made, 8)
+        facts.give_number(made, 8)
         return made
 
     other.answers["call"] = new
-    assert (remote.standing_of(cls(1)), again) == (MADE, [old])
+    assert (facts.standing_of(cls(1)), again) == (MADE, [old])
     other.means = False
-    assert (remote.standing_of(cls(1)), again) == (HANDED_OVER, [old])
+    assert (facts.standing_of(cls(1)), again) == (HANDED_OVER, [old])
 
 
 def test_a_candidate_asks_for_every_hash(either: Other):
@@ -257,7 +257,7 @@ def test_what_the_test_has_made_is_found_by_its_hash(other: Other):
 def test_of_two_objects_their_class_says_what_differs_and_not_alone_what_does_not(other: Other):
     one = other.thing("__ne__")
     two = object.__new__(type(one))
-    remote.give_number(two, 8)
+    facts.give_number(two, 8)
     other.answers["special"] = [True, True, False, False]
     assert (one != two, one != one, one != one) == (True, True, False)
     with pytest.raises(TypeError, match="is for the candidate to say"):
@@ -340,7 +340,7 @@ def test_an_iterator_is_its_own(other: Other):
 
 def test_what_a_mock_tells_is_asked_of_the_script_s_own(other: Other):
     mocks, target, found, cls = Mocks({"Mock"}), other.thing(), other.thing(), other.cls()
-    remote.give_number(found, 9)
+    facts.give_number(found, 9)
 
     def asks(of: object, name: str) -> str:
         return mocks.hinder("get", [of, name])

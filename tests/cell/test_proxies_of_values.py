@@ -7,11 +7,9 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from cruxcell.jobs.separated.proxies import placing, remote
+from cruxcell.jobs.separated.proxies import facts, placing
 from cruxcell.jobs.separated.proxies.asking import own_of_value
-from cruxcell.jobs.separated.proxies.remote import (
-    RemoteObject,
-)
+from cruxcell.jobs.separated.proxies.remote import RemoteObject
 from other_half import Other, either_half, number, other_half, own_dict  # noqa: F401 - fixtures among them
 
 
@@ -19,7 +17,7 @@ def test_a_value_answers_for_itself(either: Other):
     cls = either.cls(list, offers="__len__ __iter__ __eq__ __call__ __str__", overrides="append __reversed__ __init__")
     value = cls.__new__(cls)
     list.extend(value, [1])
-    remote.give_number(value, 7)
+    facts.give_number(value, 7)
     assert (value == [1], len(value), list(value), either.asked) == (True, 1, [1], [])
     either.answers["get"] = lambda: len
     assert (value.append([2]), cls.append, reversed(value)) == (1, len, 8)
@@ -38,7 +36,7 @@ def test_a_class_may_give_a_hash_to_what_has_none(either: Other):
     for base, hashes in ((list, 8), (int, 7 if either.is_test else 8)):
         cls = either.cls(base, overrides="__hash__")
         value = cls.__new__(cls, *[7] * (base is int))
-        remote.give_number(value, 7)
+        facts.give_number(value, 7)
         assert hash(value) == hashes
 
 
@@ -68,7 +66,7 @@ def test_copies_are_the_other_side_s(either: Other):
 
 
 def test_what_a_function_returned_is_not_reckoned_with_a_value_of_the_test_s(other: Other):
-    found = number(other, remote.HANDED_OVER, "__add__ __radd__ __lt__ __ne__ __neg__ __eq__ __hash__")
+    found = number(other, facts.HANDED_OVER, "__add__ __radd__ __lt__ __ne__ __neg__ __eq__ __hash__")
     for asks in (
         lambda: found + 1,
         lambda: 1 + found,
@@ -80,7 +78,7 @@ def test_what_a_function_returned_is_not_reckoned_with_a_value_of_the_test_s(oth
             asks()
     assert (found == 7, found - 1, other.asked) == (True, 6, [])
     other.answers["special"] = [14, -7, True, 15, -8, NotImplemented]
-    same = number(other, remote.HANDED_OVER, "")
+    same = number(other, facts.HANDED_OVER, "")
     assert (found + same, -found) == (14, -7)
     with pytest.raises(TypeError, match="is not what the plain type gives"):
         found < same
@@ -93,7 +91,7 @@ def test_what_a_function_returned_is_not_reckoned_with_a_value_of_the_test_s(oth
 
 
 def test_what_the_test_has_made_is_what_its_class_says(other: Other):
-    new = number(other, remote.MADE, "__add__ __lt__ __round__")
+    new = number(other, facts.MADE, "__add__ __lt__ __round__")
     other.answers["special"] = [3, True, 9, 8, 5]
     assert (new + new, new < new, round(new, 2), new + 1) == (3, True, 9, 8)
     with pytest.raises(TypeError, match="is not what the plain type gives"):
@@ -116,7 +114,7 @@ def test_what_is_looked_for_is_found_by_the_plain_type_and_by_the_class(other: O
     cls = other.cls(list, overrides="__contains__ count index")
     value = cls.__new__(cls)
     list.extend(value, [1])
-    remote.give_number(value, 7)
+    facts.give_number(value, 7)
     other.answers["special"] = [True, False]
     assert (2 in value, 1 in value, 1 in value, len(other.asked)) == (False, True, False, 2)
     other.answers["get"] = [lambda: lambda _: 1, lambda: lambda _: 2, lambda: lambda _: 0, lambda: lambda _: 3, 5]
@@ -124,7 +122,7 @@ def test_what_is_looked_for_is_found_by_the_plain_type_and_by_the_class(other: O
     for asks in (lambda: value.count(1), lambda: value.index(2)):
         with pytest.raises(TypeError, match="is not what the plain type gives"):
             asks()
-    remote.marked(value, remote.MADE, cls, 0)
+    facts.marked(value, facts.MADE, cls, 0)
     assert (value.count(1), value.index) == (3, 5)
     other.answers["special"] = [True]
     assert 2 in value
@@ -134,7 +132,7 @@ def test_a_class_removes_only_what_the_plain_type_holds_and_compares_as_that_doe
     cls = other.cls(set, overrides="remove discard difference union")
     value = cls.__new__(cls)
     set.update(value, [1, 2])
-    remote.give_number(value, 7)
+    facts.give_number(value, 7)
     other.answers["get"] = [lambda: lambda _: 8 for _ in range(3)]
     assert (value.discard(3), value.remove(2)) == (None, 8)
     with pytest.raises(KeyError):
@@ -148,7 +146,7 @@ def test_a_class_removes_only_what_the_plain_type_holds_and_compares_as_that_doe
 def test_nothing_is_asked_while_a_message_is_read(either: Other):
     thing, end = either.thing("__eq__ __hash__"), placing.Placing()
     equal = object.__new__(type(thing))
-    remote.give_number(equal, 8)
+    facts.give_number(equal, 8)
     held: Any = set()
     table: Any = {}
     end.during(held.update, [thing, equal])

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from cruxcell.jobs.separated.exchange.link import VALUE
-from cruxcell.jobs.separated.proxies import remote
+from cruxcell.jobs.separated.proxies import facts
 from cruxcell.jobs.separated.proxies.proxy_classes import make_class
 from script_half import Half, Left, callable_thing, connected_half, thing  # noqa: F401 - a fixture
 
@@ -26,7 +26,7 @@ class Derived(Table):
 
 def method(number: int = 2) -> Any:
     found = callable_thing()
-    remote.give_number(found, number)
+    facts.give_number(found, number)
     return found
 
 
@@ -43,7 +43,7 @@ def test_an_object_is_not_asked_whether_it_equals_a_table(half: Half, name: str,
 
 def test_nor_is_a_value_with_a_class_of_its_own(half: Half):
     value = dict.__new__(make_class("D", 3, (dict,), [], [], None))
-    remote.give_number(value, 3)
+    facts.give_number(value, 3)
     half.answers["get"] = method()
     with pytest.raises(Left, match="F"):
         value.equals(Table())
@@ -70,7 +70,7 @@ def test_who_is_given_a_table_by_another_way_than_a_call_keeps_it(half: Half):
 
 def test_what_the_script_has_made_says_what_it_equals(half: Half):
     made = thing()
-    remote.marked(made, remote.MADE, type(made), 0)
+    facts.marked(made, facts.MADE, type(made), 0)
     half.answers.update(get=method(), call=(VALUE, True))
     assert made.equals(Table()) is True
 

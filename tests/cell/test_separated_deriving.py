@@ -10,7 +10,7 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
-from cruxcell.jobs.separated.proxies import deriving, placing, remote
+from cruxcell.jobs.separated.proxies import deriving, facts, placing, remote
 from cruxcell.jobs.separated.proxies.deriving import super_
 from other_half import Other, connected, either_half, other_half, own_dict  # noqa: F401 - fixtures among them
 
@@ -26,7 +26,7 @@ def derived(link: Other, members: dict[str, Any], *bases: Any) -> Any:
 
 def thing_of(cls: Any, number: int = 9) -> Any:
     made = object.__new__(cls)
-    remote.give_number(made, number)
+    facts.give_number(made, number)
     return made
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy
 import pytest
-from cruxcell.jobs.separated.proxies import equality, placing, remote
+from cruxcell.jobs.separated.proxies import equality, facts, placing
 from cruxcell.jobs.separated.proxies.doubts import Doubts
 from cruxcell.jobs.separated.proxies.equality import Notes, hold_the_same
 from cruxcell.jobs.separated.proxies.readings import all_shown
@@ -76,7 +76,7 @@ def test_two_objects_of_a_class_that_the_script_knows_may_hold_the_same(
 ):
     cls = of_a_class(other)
     first, second = other.thing(cls, 5, one), cls(*given)
-    other.states[remote.number_of(second)], other.equal = another, says
+    other.states[facts.number_of(second)], other.equal = another, says
     for left, right in [(first, second), (second, first)]:
         other.notes.outlast(other, "get", [None, "x"], 0)
         other.asked[:], other.compared_by_identity = [], False
@@ -191,11 +191,11 @@ def test_what_a_class_gives_out_is_another_only_if_it_was_there_and_may_have_bec
     monkeypatch.setattr(equality, "_MOST_NOTED", 1)
     other.notes = Notes()
     cls = of_a_class(other)
-    noted, began = other.thing(cls, 5, {"x": 0}), remote.now()
+    noted, began = other.thing(cls, 5, {"x": 0}), facts.now()
     other.notes.take(other, 0)
     unknown = other.thing(cls, 6, {"x": 0})
-    made = remote.marked(other.thing(cls, 7, {"x": 0}), remote.MADE, cls, began, None)
-    later = remote.now()
+    made = facts.marked(other.thing(cls, 7, {"x": 0}), facts.MADE, cls, began, None)
+    later = facts.now()
 
     def is_another(value: object, *given: object, since: int = later) -> bool:
         return other.notes.is_another(other, value, equality.shown_by(given), since)
@@ -220,9 +220,9 @@ def test_two_results_of_operators_are_equal_where_their_operands_show_what_they_
     result, given = [other.thing(cls, number, {"sum": 5}) for number in (5, 6)], []
     for number in (7, 8):
         operand = other.thing(of, number, held)
-        given.append(remote.marked(operand, remote.MADE, of, -1, (others, set(others or [2]))))
+        given.append(facts.marked(operand, facts.MADE, of, -1, (others, set(others or [2]))))
     for each in result:
-        remote.marked(each, remote.DERIVED, cls, -1, (remote.OF_MADE, *given))
+        facts.marked(each, facts.DERIVED, cls, -1, (facts.OF_MADE, *given))
     assert equality._count(other, [{"sum": 5}] * 2, *result) is counts
     assert not equality._count(other, [{}] * 2, *result)
     lone = other.thing(cls, 9, {"sum": 5})
@@ -288,13 +288,13 @@ def test_what_the_program_changes_may_become_a_plain_value_that_was_made(held: l
 def test_what_the_program_changes_may_become_an_object_that_came_meanwhile(
     other: Candidate, offers: str, is_new: bool, may: bool
 ):
-    began = remote.now()
+    began = facts.now()
     held = other.thing(of_a_class(other, offers), 5, {})
     link = SimpleNamespace(
         containers=SimpleNamespace(held=lambda numbers, _apart: numbers, entries=[[[held]]]),
         objects=SimpleNamespace(held=SimpleNamespace(present=lambda **_: [])),
     )
-    began = began if is_new else remote.now()
+    began = began if is_new else facts.now()
     assert equality.hold_what_was_made(link, [0], [], None, began) is may
 
 
@@ -351,7 +351,7 @@ def test_what_a_class_alone_says_is_equal_is_doubtful(
     cls = of_a_class(other)
     first = other.thing(cls, 5, one)
     second = cls(3) if is_made else other.thing(cls, 6, another)
-    other.states[remote.number_of(second)] = another
+    other.states[facts.number_of(second)] = another
     assert first != second
     other.doubts.clear_up(other)
     assert other.refused is is_doubtful

@@ -10,7 +10,7 @@ import pytest
 from cruxcell.jobs.separated import script_link
 from cruxcell.jobs.separated.exchange import steady
 from cruxcell.jobs.separated.exchange.link import TOO_LARGE, VALUE
-from cruxcell.jobs.separated.proxies import remote
+from cruxcell.jobs.separated.proxies import facts
 from cruxcell.jobs.separated.proxies.equality import Notes
 from cruxcell.jobs.separated.proxies.proxy_classes import make_class
 from script_half import RAISED, Half, Left, answer, connected_half, thing  # noqa: F401 - a fixture among them
@@ -25,7 +25,7 @@ def test_what_was_noted_holds_until_the_candidate_goes_on(half: Half):
     class_of_program = make_class("P", 1, (), ["__eq__"], [], None)
     half.namespace["P"], half._names._of_classes = class_of_program, ("P",)
     result = object.__new__(class_of_program)
-    remote.give_number(result, 7)
+    facts.give_number(result, 7)
     half.objects.held.present = lambda with_values=False: [result]  # type: ignore[method-assign]
     half.answers["states"] = [[{"x": each}] for each in range(4)]
 
@@ -109,7 +109,7 @@ def test_length_and_truth_are_said_once_for_a_while(half: Half, monkeypatch: pyt
 
 def test_what_value_it_is_an_object_says_once_in_a_row(half: Half):
     one, other = thing(), thing()
-    remote.give_number(other, 2)
+    facts.give_number(other, 2)
     half.answers["get"] = [1, 2, 3, 4, 5, 6, 7]
 
     def value_of(each: Any) -> Any:
@@ -133,7 +133,7 @@ def test_what_value_it_is_an_object_says_once_in_a_row(half: Half):
 
     half.ask("call", None)
     assert [half.value_of(one, served) for _ in range(2)] == [5, 6]
-    assert [remote.fixed_value(one, served) for _ in range(2)] == [7, 7]
+    assert [facts.fixed_value(one, served) for _ in range(2)] == [7, 7]
 
 
 def test_a_number_that_an_object_of_the_script_s_says_is_asked_for_again(half: Half, monkeypatch: pytest.MonkeyPatch):

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from cruxcell.analysis.parsing import CHECK
 from cruxcell.jobs.separated import script_link
-from cruxcell.jobs.separated.proxies import remote, runs
+from cruxcell.jobs.separated.proxies import facts, runs
 from cruxcell.jobs.separated.proxies.proxy_classes import make_class
 from cruxcell.jobs.separated.rules import configurations, program_names
 from cruxcell.jobs.separated.script_link import ScriptLink
@@ -68,7 +68,7 @@ def _connection() -> Iterator[None]:
 def thing() -> Any:
     """An object of the candidate."""
     made = object.__new__(make_class("A", 1, (), [], [], None))
-    remote.give_number(made, 1)
+    facts.give_number(made, 1)
     return made
 
 

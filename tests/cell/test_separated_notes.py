@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from cruxcell.jobs.separated.proxies import equality, remote
+from cruxcell.jobs.separated.proxies import equality, facts
 from cruxcell.jobs.separated.proxies.equality import Notes
 from cruxcell.jobs.separated.proxies.proxy_classes import make_class
 from equal_objects import Candidate, connected, of_a_class  # noqa: F401 - a fixture among them
@@ -18,7 +18,7 @@ def test_what_is_noted_has_containers_of_its_own(other: Candidate):
     result = other.thing(cls, 5, shared)
     expected = cls(2)
     shared["x"] += [2]
-    other.states[remote.number_of(expected)] = shared
+    other.states[facts.number_of(expected)] = shared
     assert result != expected
 
 
@@ -31,7 +31,7 @@ def test_what_is_noted_has_plain_containers_for_those_of_a_class(other: Candidat
     items = kind.__new__(kind, held) if base is tuple else kind.__new__(kind)
     if base is not tuple:
         base.__init__(items, held)
-    remote.give_number(items, 70)
+    facts.give_number(items, 70)
     other.values.append(items)
     result = other.thing(cls, 5, {"x": items, "raw": [2]})
     expected = cls(2)
@@ -39,7 +39,7 @@ def test_what_is_noted_has_plain_containers_for_those_of_a_class(other: Candidat
         items[0][:] = [2]
     else:
         base.__init__(items, later)
-    other.states[remote.number_of(expected)] = {"x": later, "raw": [2]}
+    other.states[facts.number_of(expected)] = {"x": later, "raw": [2]}
     assert result != expected
     assert other.notes.held(other, result) == [{"x": held if base is not tuple else ([0],), "raw": [2]}]
     other.notes.outlast(other, "get", [None, "x"], 0)
@@ -60,7 +60,7 @@ def test_what_is_noted_is_noted_once_and_with_what_it_leads_to(other: Candidate)
     other.thing(unknown, 10, {"x": 1})
     handed_over = other.thing(without, 11, {"x": 1})
     inner = object.__new__(cls)
-    remote.give_number(inner, 6)
+    facts.give_number(inner, 6)
     other.states[6] = {"x": 0}
     outer = other.thing(cls, 5, {"x": inner})
 
@@ -148,11 +148,11 @@ def test_objects_without_an_equality_take_no_room_from_those_with_one(
     monkeypatch.setattr(equality, "_MOST_NOTED", 2)
     other.notes = Notes()
     with_one, without = of_a_class(other), of_a_class(other, "")
-    remote.marked(made := other.thing(without, 4, {}), remote.MADE, without, -1)
+    facts.marked(made := other.thing(without, 4, {}), facts.MADE, without, -1)
     others = [other.thing(without, 5 + at, {"x": 0}) for at in range(3)]
     other.notes.take(other, 0)
     assert other.asked == [("states", None, *others[:2])]
-    assert remote.standing_of(made) == remote.MADE  # equal to itself alone, and not given out again as another
+    assert facts.standing_of(made) == facts.MADE  # equal to itself alone, and not given out again as another
     equals = [other.thing(with_one, 10 + at, {"x": 0}) for at in range(2)]
     other.notes.outlast(other, "get", [None, "x"], 0)
     other.notes.take(other, 0)
@@ -170,7 +170,7 @@ def test_a_list_that_holds_itself_is_noted(other: Candidate):
     cls, kind = of_a_class(other), make_class("L", 8, (list,), [], [], None)  # type: Any, Any
     items = kind.__new__(kind)
     list.__init__(items, [items])
-    remote.give_number(items, 70)
+    facts.give_number(items, 70)
     other.values.append(items)
     result = other.thing(cls, 5, {"x": items})
     other.notes.take(other, 0)
@@ -242,8 +242,8 @@ def test_which_questions_may_change_what_is_noted(other: Candidate, operation: s
     names = {"class": cls, "outer": outer, "inner": inner, "unknown": make_class("Q", 9, (), [], [], None)}
     for name, kind in [("later", cls), ("alias", make_class("Alias", 10, (), [], [], None))]:
         names[name] = object.__new__(kind)
-        remote.give_number(names[name], 8)
-    remote.marked(names["alias"], remote.MADE, type(names["alias"]), -1, cls)
+        facts.give_number(names[name], 8)
+    facts.marked(names["alias"], facts.MADE, type(names["alias"]), -1, cls)
     other.known = (*other.known, None)  # type: ignore[assignment]  # the program has bound the name of a class to None
 
     def named(value: Any) -> Any:
@@ -292,9 +292,9 @@ def test_what_equals_a_library_s_value_gives_what_it_gave_before_the_script_made
     asked: list[int] = []
 
     def value_of(value: Any, _make: object) -> Any:
-        asked.append(remote.number_of(value))
+        asked.append(facts.number_of(value))
         other.notes.outlast(other, "get", [value, "data"], 0)  # which is no time for others to change
-        return rows[remote.number_of(value)]
+        return rows[facts.number_of(value)]
 
     other.value_of = value_of  # type: ignore[attr-defined]
     first, second = other.thing(cls, 5, None), other.thing(cls, 6, None)

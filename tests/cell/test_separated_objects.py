@@ -22,7 +22,7 @@ import pytest
 from cruxcell.jobs.separated.crossing import numbered, objects
 from cruxcell.jobs.separated.crossing.exceptions import ANSWERED
 from cruxcell.jobs.separated.crossing.objects import Objects
-from cruxcell.jobs.separated.proxies import remote, runs
+from cruxcell.jobs.separated.proxies import facts, remote, runs
 from cruxcell.jobs.separated.proxies.doubts import Doubts
 from cruxcell.values import reader, writer
 from cruxcell.values.canonical import TooLarge
@@ -200,7 +200,7 @@ def test_an_object_is_one_proxy_as_long_as_there_is_one(test: End, candidate: En
 def test_what_is_let_go_of_is_told_once(test: End, candidate: End):
     things = [Plain() for _ in range(3)]
     found = test.reads(candidate.sends(things))
-    numbers = [remote.number_of(each) for each in found]
+    numbers = [facts.number_of(each) for each in found]
     del found
     test.containers.sweep()
     test.containers.gone.clear()
@@ -213,7 +213,7 @@ def test_what_is_let_go_of_is_told_once(test: End, candidate: End):
     assert sorted(test.objects.held.dead) == [numbers[0], numbers[2]]
     candidate.objects.shown.release([numbers[0], numbers[2], 10_000])
     shows = [each in candidate.objects.shown for each in things]
-    assert (shows, remote.number_of(again)) == ([False, True, False], numbers[1])
+    assert (shows, facts.number_of(again)) == ([False, True, False], numbers[1])
 
 
 def test_a_value_that_was_shown_is_the_same_again(test: End, candidate: End):
@@ -378,7 +378,7 @@ def test_a_list_that_is_nested_too_deep_is_an_object(test: End, candidate: End, 
     found = test.reads(candidate.sends(deep))
     while isinstance(found, list):
         (found,) = found
-    assert remote.number_of(found)
+    assert facts.number_of(found)
 
 
 def test_a_value_of_a_class_is_read_as_deep_as_it_is_written(

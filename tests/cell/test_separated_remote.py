@@ -8,8 +8,9 @@ import types
 from typing import Any
 
 import pytest
-from cruxcell.jobs.separated.proxies import remote
-from cruxcell.jobs.separated.proxies.remote import HANDED_OVER, MADE, RemoteBase, RemoteObject
+from cruxcell.jobs.separated.proxies import facts, remote
+from cruxcell.jobs.separated.proxies.facts import HANDED_OVER, MADE
+from cruxcell.jobs.separated.proxies.remote import RemoteBase, RemoteObject
 from other_half import Other, connected, either_half, other_half, own_dict  # noqa: F401 - fixtures among them
 
 
@@ -91,17 +92,17 @@ def test_what_is_between_brackets_behind_a_class_stands_for_it(other: Other, mea
 
 
 def test_a_method_keeps_what_the_test_has_made(other: Other):
-    began, owner, given = remote.now(), other.thing(), other.thing()
-    remote.marked(owner, MADE, type(owner), began)
+    began, owner, given = facts.now(), other.thing(), other.thing()
+    facts.marked(owner, MADE, type(owner), began)
     for whose, what, is_kept in [(owner, "__call__", True), (owner, "__len__", False), (given, "__call__", False)]:
         method = other.thing(what)
         other.answers["get"] = lambda method=method: method
         assert whose.where is method
         if is_kept:
-            assert remote.made_of(method) is whose
+            assert facts.made_of(method) is whose
         else:
             with pytest.raises(AttributeError):
-                remote.made_of(method)
+                facts.made_of(method)
     other.answers["get"] = lambda: len
     assert owner.where is len
 
@@ -123,24 +124,24 @@ def test_a_function_makes_nothing_that_the_test_has_made(other: Other):
     thing = other.thing()
     other.answers["call"] = thing
     assert remote.make(None, len, (1,), {"a": 2}) is thing
-    assert (other.asked, again, remote.standing_of(thing)) == ([("call", len, (1,), {"a": 2})], [], HANDED_OVER)
+    assert (other.asked, again, facts.standing_of(thing)) == ([("call", len, (1,), {"a": 2})], [], HANDED_OVER)
 
 
 def test_a_value_that_was_there_is_not_what_the_test_has_made(other: Other):
     cls = other.cls(int, offers="__add__")
     old, new, unknown = (cls.__base__.__new__(cls, 3) for _ in range(3))
-    remote.give_number(old, 7)
-    began = remote.now()
-    remote.give_number(new, 8)
+    facts.give_number(old, 7)
+    began = facts.now()
+    facts.give_number(new, 8)
     for each in (old, new, unknown):
-        remote.marked(each, MADE, cls, began)
-    assert list(map(remote.standing_of, (old, new, unknown))) == [HANDED_OVER, MADE, HANDED_OVER]
+        facts.marked(each, MADE, cls, began)
+    assert list(map(facts.standing_of, (old, new, unknown))) == [HANDED_OVER, MADE, HANDED_OVER]
 
 
 def test_an_object_that_has_come_since_is_new_whoever_made_it(other: Other):
-    old, began = other.thing(), remote.now()
+    old, began = other.thing(), facts.now()
     new = other.thing()
-    assert [remote.is_made_since(each, began) for each in (old, new)] == [False, True]
+    assert [facts.is_made_since(each, began) for each in (old, new)] == [False, True]
     assert issubclass(type(new), RemoteObject)
 
 

@@ -36,6 +36,9 @@ def count():
     RUNS += 1
     return RUNS
 
+def extra():
+    return EXTRA
+
 def _hidden():
     pass
 
@@ -62,6 +65,7 @@ HOLD = {
     "try: read()\nexcept OSError: pass\nelse: assert False\n",
     "no name that it does not import": "from prices import *\nassert twice(4) == 8\nimport prices\n"
     "assert 'scaled' in dir(prices)\ndef test():\n    try: _hidden\n    except NameError: return True\nassert test()\n",
+    "a name that it reads and lacks": "import prices\nprices.EXTRA = 3\nassert prices.extra() == 3\n",
     "its source": "import inspect, prices\nassert inspect.getsource(prices).startswith('RATE = 2')\n",
     "a number that the program counts": "import prices\nassert prices.count() == 1 and prices.RUNS == 1\n"
     "prices.RUNS = 0\nassert prices.count() == 1 and prices.count() == 2 == prices.RUNS\n"

@@ -198,6 +198,9 @@ TESTS = {
     "cruxcell/jobs/separated/proxies/remote.py": [
         "cell/test_separated_remote.py", *_PROXIES, "cell/test_separated_deriving.py", _OBJECTS, *_PAIRS,
     ],
+    "cruxcell/jobs/separated/proxies/facts.py": [
+        *_PROXIES, "cell/test_separated_equality.py", "cell/test_separated_notes.py", _OBJECTS, *_PAIRS,
+    ],
     "cruxcell/jobs/separated/proxies/told.py": ["cell/test_separated_remote.py", *_PROXIES, _OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/proxies/runs.py": [*_PROXIES, *_PAIRS],
     "cruxcell/jobs/separated/proxies/signatures.py": [_LOOKING, *_PAIRS],

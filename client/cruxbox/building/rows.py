@@ -28,6 +28,7 @@ MAX_HELD_CHARS = 1 << 30
 MAX_STEPS = 10**15
 
 _PARQUET_ROWS = 32  # in a batch: a row of a contest holds its tests, which may be megabytes
+_ROWS_A_PART = 10_000  # of what is written in parts
 _PARQUET_BATCH_BYTES = 512 << 20
 _PARQUET_GROUP_BYTES = 2 << 30
 
@@ -332,12 +333,10 @@ def _write_parquet(out: IO[bytes], records: Iterable[Mapping[str, Any]], path: s
     return len(rows)
 
 
-def write_records_in_parts(
-    path: str | os.PathLike[str], source: Callable[[], Iterable[Mapping[str, Any]]], *, part: int = 10_000
-) -> None:
+def write_records_in_parts(path: str | os.PathLike[str], source: Callable[[], Iterable[Mapping[str, Any]]]) -> None:
     """Writes Parquet of any length in flat memory. `source` is read twice: for the columns, then for the rows."""
     with output_file(path) as file:
-        file.write(lambda out: _write_parts(out, source, path, part))
+        file.write(lambda out: _write_parts(out, source, path, _ROWS_A_PART))
 
 
 def _write_parts(

@@ -70,20 +70,14 @@ def difficulty_histogram(p: Floats) -> Histogram:
     return Histogram(tuple(edge / _BINS for edge in range(_BINS + 1)), tuple(map(int, counts)))
 
 
-def by_method(
-    p: Floats,
-    ids: Sequence[str],
-    rows: Mapping[str, Row],
-    fewest: int = FEWEST_TASKS,
-    methods: Methods = Methods.CALL,
-) -> list[Group]:
-    """Tasks by the methods that their programs use. A task counts once for each method.
+def by_method(p: Floats, ids: Sequence[str], rows: Mapping[str, Row], methods: Methods = Methods.CALL) -> list[Group]:
+    """Tasks by the methods that their programs use. A task counts once for each method, a method that fewer than
+    FEWEST_TASKS of them use for none.
 
     Args:
         p: pass rates in [0, 1], shape (tasks, models).
         ids: ids of the tasks.
         rows: id -> row; tasks without a row are left out.
-        fewest: methods that fewer tasks use are left out.
         methods: what it is to use a method.
 
     Returns:
@@ -93,7 +87,7 @@ def by_method(
     for at, id in enumerate(ids):
         for name in methods_used(rows[id].code, methods) if id in rows else ():
             users.setdefault(name, []).append(at)
-    groups = [_group(name, p[users[name]]) for name in sorted(users) if len(users[name]) >= fewest]
+    groups = [_group(name, p[users[name]]) for name in sorted(users) if len(users[name]) >= FEWEST_TASKS]
     return sorted((group for group in groups if group.mean == group.mean), key=lambda group: (group.mean, group.name))
 
 

@@ -18,6 +18,7 @@ from cruxbox.stats.compare import Comparison
 #: With more models than this, only a few are drawn in colour.
 MOST_COLOURED = 10
 OTHERS = "#c9d1d9"
+_LABEL_SIZE = 7.5  # in points
 # Where a label may stand, from its point: (right, up) in points of text, the nearest places first.
 _PLACES = [(x * d, y * d) for d in (7, 14, 24) for x, y in product((1, -1, 0), (0, 1, -1)) if (x, y) != (0, 0)]
 
@@ -59,7 +60,7 @@ def line_styles(names: Sequence[str], coloured: Sequence[str]) -> list[Line]:
 
 
 def place_labels(
-    figure: Figure, axes: Any, points: Sequence[tuple[float, float, str]], first: Sequence[str] = (), size: float = 7.5
+    figure: Figure, axes: Any, points: Sequence[tuple[float, float, str]], first: Sequence[str] = ()
 ) -> list[Bbox]:
     """Writes the names beside their points where they cover neither a point nor another name nor the axes' edge.
 
@@ -80,7 +81,7 @@ def place_labels(
                 (x, y),
                 xytext=(right, up),
                 textcoords="offset points",
-                fontsize=size,
+                fontsize=_LABEL_SIZE,
                 ha="left" if right > 0 else "right" if right < 0 else "center",
                 va="bottom" if up > 0 else "top" if up < 0 else "center",
             )

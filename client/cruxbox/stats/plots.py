@@ -77,8 +77,8 @@ def _tight(figure: Figure) -> Bbox:
     return box.padded(mpl.rcParams["savefig.pad_inches"])
 
 
-def _lines(models: int, least: float = 1.6) -> float:
-    return max(least, 0.7 + 0.36 * models)
+def _lines(models: int) -> float:
+    return max(1.6, 0.7 + 0.36 * models)
 
 
 def _new(height: float, columns: int = 1) -> tuple[Figure, Any]:

@@ -78,10 +78,10 @@ def confusion(found: Across, one: BothTasks) -> Sheet:
     )
 
 
-def relations(found: AgainstExternal, task: str = "") -> Sheet:
+def relations(found: AgainstExternal) -> Sheet:
     """How our scores go with those of another benchmark, over all models and within families."""
     return sheet(
-        f"pass@1{f' on {task}' if task else ''} against {found.benchmark}",
+        f"pass@1 against {found.benchmark}",
         ["family", "models", "Pearson", "Spearman"],
         ([one.family, str(one.models), plain(one.pearson), plain(one.spearman)] for one in found.relations),
     )

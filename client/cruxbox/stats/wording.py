@@ -17,14 +17,14 @@ def percent(fraction: float | None, digits: int = 1) -> str:
     return NOTHING if fraction is None or math.isnan(fraction) else f"{100 * fraction:.{digits}f}"
 
 
-def signed(fraction: float, digits: int = 1) -> str:
+def signed(fraction: float) -> str:
     """A difference in points, with its sign, and a real minus."""
-    return NOTHING if math.isnan(fraction) else f"{100 * fraction:+.{digits}f}".replace("-", "−")
+    return NOTHING if math.isnan(fraction) else f"{100 * fraction:+.1f}".replace("-", "−")
 
 
-def plain(number: float, digits: int = 2) -> str:
+def plain(number: float) -> str:
     """A number that is not a percentage."""
-    return NOTHING if math.isnan(number) else f"{number:.{digits}f}".replace("-", "−")
+    return NOTHING if math.isnan(number) else f"{number:.2f}".replace("-", "−")
 
 
 def p_value(number: float, resamples: int) -> str:

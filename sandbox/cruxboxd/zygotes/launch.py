@@ -31,7 +31,7 @@ main()"""
 
 
 class StartError(Exception):
-    """The zygote did not start; the message names the step that failed."""
+    """A template or zygote did not start; the message names the step that failed."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Which zygotes there are, and how one is started."""
+"""Which kinds of zygote there are, and how a template for one is started."""
 
 from __future__ import annotations
 

@@ -220,7 +220,7 @@ class ZygoteProcess:
     def _tell(self, op: int, lane: int = 0, seq: int = 0, descriptors: Sequence[int] = ()) -> None:
         self._order(messages.ORDER.pack(op, lane, 0, seq, 0, 0, 0, 0, 0, 0), descriptors)
 
-    def _order(self, data: bytes, descriptors: Sequence[int] = ()) -> None:
+    def _order(self, data: bytes, descriptors: Sequence[int]) -> None:
         try:
             assert self._control is not None
             if descriptors:

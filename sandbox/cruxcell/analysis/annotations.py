@@ -1,7 +1,7 @@
 """Names of `typing` in annotations: what a program that shares a worker may write there.
 
-`List[int]` is made once in a process; `typing` keeps it. So that no program leaves one for the next, a zygote makes all
-of a short list beforehand, and only these may be written: in annotations of functions at the top of a program, and
+`List[int]` is made once in a process; `typing` keeps it. So that no program leaves one for the next, a template makes
+all of a short list beforehand, and only these may be written: in annotations of functions at the top of a program, and
 nowhere else. What they give reaches no code of the program. Nor may the program bind one of those names to something
 of its own: `typing` would keep that, and all that it leads to.
 """

@@ -136,7 +136,7 @@ class _Nowhere:
 # ---- facts of the text ---------------------------------------------------------------------------------------------
 
 
-def static_findings(source, code, name="f"):
+def static_findings(source, code, name):
     # type: (str, CodeType, str) -> set[str]
     """IMPORT_NAME, UNUSED_ARGUMENT (of the function `name`): what the text alone says; UNINSPECTED where that is too
     deep to see."""

@@ -2,7 +2,7 @@
 
 Programs that models write often call methods that there are not (`"a".contains("b")`, `[].push(1)`). What has an
 attribute has its name as a key of some dict: that of its class, of a base, or its own. So the keys of all dicts there
-are when a zygote begins are noted down once, as bits at the places of their hashes: a list of the names would be many
+are when a template forks are noted down once, as bits at the places of their hashes: a list of the names would be many
 pages, and each fork pays for each page. Two names may have the same place; then one that is unknown is taken for a
 known one, and never the other way round. The dicts of modules are left out: a program has no module but those that it
 imports, and these are asked.

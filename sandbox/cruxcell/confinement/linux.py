@@ -11,18 +11,10 @@ if TYPE_CHECKING:
 AT_FDCWD = -100
 NEWNS = 0x00020000
 
-_X86_64 = {
-    "prctl": 157,
-    "capget": 125,
-    "capset": 126,
-    "unshare": 272,
-    "mount": 165,
-    "umount2": 166,
-    "pivot_root": 155,
-    "sethostname": 170,
+# Calls that Linux has got since 5.1 have one number on all machines.
+_NEWER = {
     "close_range": 436,
     "pidfd_open": 434,
-    "process_vm_readv": 310,
     "move_mount": 429,
     "fsopen": 430,
     "fsconfig": 431,
@@ -32,7 +24,20 @@ _X86_64 = {
     "landlock_add_rule": 445,
     "landlock_restrict_self": 446,
 }
+_X86_64 = {
+    **_NEWER,
+    "prctl": 157,
+    "capget": 125,
+    "capset": 126,
+    "unshare": 272,
+    "mount": 165,
+    "umount2": 166,
+    "pivot_root": 155,
+    "sethostname": 170,
+    "process_vm_readv": 310,
+}
 _AARCH64 = {
+    **_NEWER,
     "prctl": 167,
     "capget": 90,
     "capset": 91,
@@ -41,17 +46,7 @@ _AARCH64 = {
     "umount2": 39,
     "pivot_root": 41,
     "sethostname": 161,
-    "close_range": 436,
-    "pidfd_open": 434,
     "process_vm_readv": 270,
-    "move_mount": 429,
-    "fsopen": 430,
-    "fsconfig": 431,
-    "fsmount": 432,
-    "mount_setattr": 442,
-    "landlock_create_ruleset": 444,
-    "landlock_add_rule": 445,
-    "landlock_restrict_self": 446,
 }
 _MACHINES = {"x86_64": _X86_64, "aarch64": _AARCH64}
 

@@ -80,7 +80,7 @@ def own_user(helper):
     return True
 
 
-def furnish(helper, readable, empty_dir, scratch=""):
+def furnish(helper, readable, empty_dir, scratch):
     # type: (Helper, list[str], str, str) -> str
     """Makes the new namespaces a place of our own: mounts private, a neutral host name, a minimal file tree.
 

@@ -21,9 +21,9 @@ from cruxcell.jobs.separated.proxies.compared_tables import ComparedTables
 from cruxcell.jobs.separated.proxies.copies import copied
 from cruxcell.jobs.separated.proxies.doubts import Doubts
 from cruxcell.jobs.separated.proxies.equality import BECAME, Notes, hold_what_was_made, shown_by
+from cruxcell.jobs.separated.proxies.facts import now, number_of
 from cruxcell.jobs.separated.proxies.looking import follow_hints, follow_sizes, follow_sources, follow_tracers
 from cruxcell.jobs.separated.proxies.marks import keep_unmarked
-from cruxcell.jobs.separated.proxies.remote import now, number_of
 from cruxcell.jobs.separated.proxies.runs import exited, is_exit
 from cruxcell.jobs.separated.proxies.signatures import outline_of
 from cruxcell.jobs.separated.rules.configurations import follow_named

@@ -50,7 +50,7 @@ _HOLDING = frozenset(map(id, (list, tuple, set, frozenset, deque)))
 _CONTAINING = _HOLDING | {id(dict)}
 
 
-def _is_field(item, of_the_test=False):
+def _is_field(item, of_the_test):
     # type: (tuple[object, object], bool) -> bool
     """An attribute with a value that holds no object: that may hold the error itself. An error of the test's may have
     an object there (a response, say), and only where that is public: no more than what the program has of any object

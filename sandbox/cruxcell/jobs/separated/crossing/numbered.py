@@ -2,7 +2,7 @@
 
 import _weakref
 
-from cruxcell.jobs.separated.proxies import remote
+from cruxcell.jobs.separated.proxies import facts, remote
 from cruxcell.jobs.separated.proxies.runs import connection
 from cruxcell.jobs.separated.rules.memory import NOT_GIVEN, reaches_memory
 from cruxcell.values.canonical import TooLarge
@@ -93,7 +93,7 @@ class Held:
         # type: (int, Any, bool) -> Any
         if len(self._living) + len(self._kept) >= MAX_OBJECTS:
             raise Garbled("more objects than may be")
-        remote.give_number(value, number)
+        facts.give_number(value, number)
         if weak and type(type(value)) is remote.RemoteType:
             self.dead.pop(number, None)
             self._living[number] = _weakref.ref(value, lambda _: self._died(number))

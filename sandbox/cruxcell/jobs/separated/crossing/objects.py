@@ -28,7 +28,7 @@ from cruxcell.jobs.separated.crossing.exceptions import (
     more_of,
 )
 from cruxcell.jobs.separated.crossing.numbered import Held, Shown
-from cruxcell.jobs.separated.proxies import proxy_classes, remote
+from cruxcell.jobs.separated.proxies import facts, proxy_classes, remote
 from cruxcell.jobs.separated.proxies.libraries import of_libraries
 from cruxcell.jobs.separated.proxies.placing import Placing
 from cruxcell.jobs.separated.proxies.shared_names import (
@@ -95,7 +95,7 @@ class Objects:
             writer.parts.append(b"P")
             writer.items(value.what[1:], 0)
         elif kind is remote.RemoteType or type(kind) is remote.RemoteType:
-            writer.parts.append(_numbered(b".", remote.number_of(value)))
+            writer.parts.append(_numbered(b".", facts.number_of(value)))
         elif issubclass(kind, type):
             self._write_class(writer, value)
         elif (kind is BUILTIN_TYPE or kind is METHOD_TYPE or is_member(value)) and self._write_shared(writer, value):

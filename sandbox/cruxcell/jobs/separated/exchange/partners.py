@@ -18,7 +18,7 @@ from _thread import start_new_thread as _start_new_thread
 from sys import _current_frames
 
 from cruxcell.jobs.separated.exchange.one_thread import QUESTION, RAISED
-from cruxcell.jobs.separated.proxies.remote import now
+from cruxcell.jobs.separated.proxies.facts import now
 from cruxcell.protocol import frames
 from cruxcell.protocol.messages import MOST_THREADS
 from cruxcell.values.containers import with_room

@@ -6,8 +6,8 @@ Each thread has what it was told itself.
 from _thread import get_ident as _get_ident
 from time import monotonic as _monotonic
 
+from cruxcell.jobs.separated.proxies.facts import number_of
 from cruxcell.jobs.separated.proxies.operations import STEADY, VALUE
-from cruxcell.jobs.separated.proxies.remote import number_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,6 +1,7 @@
 """What stands for an object of the other half, and what it asks.
 
 remote        the proxies
+facts         what is known of a proxy: its number, its age, how a test came by it
 proxy_classes their classes, and what their special methods ask
 asking        what special methods of proxies ask, those of values among them
 operations    what may be asked of an object of the other side

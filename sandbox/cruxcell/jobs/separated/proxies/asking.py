@@ -7,20 +7,19 @@ the question holds what may be expected, the answer counts if the plain type giv
 import builtins
 
 from cruxcell.jobs.separated.proxies.deriving import Asked
-from cruxcell.jobs.separated.proxies.operations import ARITHMETIC, DESCRIPTORS, SPECIAL, STEADY, mro_of, own_of
-from cruxcell.jobs.separated.proxies.placing import hash_meanwhile, is_reading
-from cruxcell.jobs.separated.proxies.remote import (
+from cruxcell.jobs.separated.proxies.facts import (
     DERIVED,
     HANDED_OVER,
     MADE,
-    RemoteBase,
-    RemoteObject,
-    RemoteType,
     is_of_the_test,
+    is_opaque,
     marked,
     now,
     standing_of,
 )
+from cruxcell.jobs.separated.proxies.operations import ARITHMETIC, DESCRIPTORS, SPECIAL, STEADY, mro_of, own_of
+from cruxcell.jobs.separated.proxies.placing import hash_meanwhile, is_reading
+from cruxcell.jobs.separated.proxies.remote import RemoteBase, RemoteType
 from cruxcell.jobs.separated.proxies.runs import connection
 from cruxcell.jobs.separated.proxies.shared_names import is_stdlib
 
@@ -195,7 +194,7 @@ def _agreed(name, value, expected, answer):
     # type: (str, Any, Any, Any) -> Any
     """The other side's answer, if the plain type has given the same before. One whose class says of itself what it
     comes to would do that with what it was told: it is what the plain type gives."""
-    if expected is not NotImplemented and not issubclass(type(answer), RemoteObject) and bool(expected == answer):
+    if expected is not NotImplemented and not is_opaque(answer) and bool(expected == answer):
         return expected if _says_what_it_is(type(answer)) else answer
     return connection[0].refuse(
         "%s of a %s is for the candidate to say, and is not what the plain type gives" % (name, type(value).__name__)
@@ -239,7 +238,7 @@ def _reckoned(name, base):
         value = connection[0].ask("special", self, name, *others)
         if value is NotImplemented:
             return value
-        if not is_made and not issubclass(type(value), RemoteObject):
+        if not is_made and not is_opaque(value):
             value = _agreed(name, self, expected, value)
         return value if standing == HANDED_OVER else marked(value, MADE if is_made else DERIVED, type(self), began)
 

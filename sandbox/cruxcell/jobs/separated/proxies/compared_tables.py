@@ -8,8 +8,9 @@ library does, which takes for its own what has the methods of that: `sympy.Eq(ca
 
 import sys
 
+from cruxcell.jobs.separated.proxies.facts import is_of_the_test, number_of
 from cruxcell.jobs.separated.proxies.operations import mro_of
-from cruxcell.jobs.separated.proxies.remote import RemoteType, is_of_the_test, number_of
+from cruxcell.jobs.separated.proxies.remote import RemoteType
 from cruxcell.values.formulas import parts_of
 
 TYPE_CHECKING = False

@@ -8,6 +8,7 @@ that run in the test's process, and the candidate has no say in them.
 import builtins
 import sys
 
+from cruxcell.jobs.separated.proxies.facts import number_of
 from cruxcell.jobs.separated.proxies.operations import SPECIAL, is_a_mock, is_class, kinds_of, mro_of, own_of
 from cruxcell.jobs.separated.proxies.placing import hash_meanwhile, is_reading
 from cruxcell.jobs.separated.proxies.runs import aexits, anexts, connection, exits, nexts
@@ -231,7 +232,7 @@ class _Shadowed(_Defined):
 
     def __get__(self, instance, owner=None):
         # type: (object, object) -> Any
-        is_another = instance is not None and _number(instance) in self.of
+        is_another = instance is not None and number_of(instance) in self.of
         return (Asked if is_another else _Defined).__get__(self, instance, owner)
 
 
@@ -261,11 +262,6 @@ def _behind(value):
     return _behind(value.value) if isinstance(value, _Defined) else value
 
 
-def _number(value):
-    # type: (object) -> Any
-    return object.__getattribute__(value, "_remote_number")
-
-
 def set_here(value, name, given):
     # type: (Any, str, Any) -> bool
     """Is what an object is told to set for a property of the script's? Then that has done it."""
@@ -280,7 +276,7 @@ def set_here(value, name, given):
             return True
         member = _Shadowed(name, member)
         type.__setattr__(owner, name, member)
-    member.of.add(_number(value))
+    member.of.add(number_of(value))
     return False
 
 
@@ -289,7 +285,7 @@ def deleted_here(value, name):
     """An object has no such attribute of its own any more."""
     owner = _owner_of(value, name)
     if owner is not None and type(own_of(owner)[name]) is _Shadowed:
-        own_of(owner)[name].of.discard(_number(value))
+        own_of(owner)[name].of.discard(number_of(value))
 
 
 def _owner_of(value, name):

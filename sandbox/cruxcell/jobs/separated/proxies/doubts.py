@@ -5,7 +5,7 @@ different would pass with any class. So before a script passes, the class is ask
 use what it hears for.
 """
 
-from cruxcell.jobs.separated.proxies.remote import RemoteObject
+from cruxcell.jobs.separated.proxies.facts import is_opaque
 from cruxcell.values.canonical import NotPlain, TooLarge, canon
 
 TYPE_CHECKING = False
@@ -62,7 +62,7 @@ def _is_of_the_harness(frame):
 def _may_cross(other):
     # type: (object) -> bool
     """Is it an object of the program's, or plain data, and of no size?"""
-    if issubclass(type(other), RemoteObject):
+    if is_opaque(other):
         return True
     try:
         canon(other, _MOST_BYTES)

@@ -5,22 +5,21 @@ is expected when the script makes an object to compare with. So what other objec
 one, and counts as long as the candidate is asked for nothing else: none of them becomes what is expected later.
 """
 
-from cruxcell.jobs.separated.proxies.libraries import derives_from
-from cruxcell.jobs.separated.proxies.library_values import fix_values, given_by, may_change
-from cruxcell.jobs.separated.proxies.readings import all_shown
-from cruxcell.jobs.separated.proxies.remote import (
+from cruxcell.jobs.separated.proxies.facts import (
     HANDED_OVER,
     MADE,
-    RemoteObject,
-    RemoteType,
-    class_of_alias,
     is_made_since,
     is_new_since,
+    is_opaque,
     made_of,
     number_of,
     operands_of,
     standing_of,
 )
+from cruxcell.jobs.separated.proxies.libraries import derives_from
+from cruxcell.jobs.separated.proxies.library_values import fix_values, given_by, may_change
+from cruxcell.jobs.separated.proxies.readings import all_shown
+from cruxcell.jobs.separated.proxies.remote import RemoteType, class_of_alias
 from cruxcell.values.arrays import is_array_of_objects
 from cruxcell.values.canonical import NotPlain, TooLarge, canon
 from cruxcell.values.containers import dict_base
@@ -133,7 +132,7 @@ class Notes:
         # type: (Any, object, tuple[Any, set[Any]], int) -> bool
         """A class has given this out for what the script makes an object of (`shown`). Was it here before `began`, and
         held something else? By its identity it would be what the script expects."""
-        if not issubclass(type(value), RemoteObject) or is_new_since(value, began):
+        if not is_opaque(value) or is_new_since(value, began):
             return False
         _, held = self._held.get(number_of(value), (0, None))
         values, atoms = shown
@@ -203,7 +202,7 @@ def _makes_something(link, operation, fields):
 
 def _objects_in(value):
     # type: (Any) -> list[Any]
-    return [each for each in _parts(value) if issubclass(type(each), RemoteObject)]
+    return [each for each in _parts(value) if is_opaque(each)]
 
 
 def hold_the_same(link, one, other):
@@ -292,7 +291,7 @@ def hold_what_was_made(link, numbers, named, value, began):
     not have, or has by a name of the program's (`named`: their addresses). What is not opaque equals plain data."""
     apart = named + [id(each) for each in link.objects.held.present(with_values=True)]
     held = [link.containers.entries[number][0] for number in link.containers.held(numbers, apart)]
-    if value is not None and not issubclass(type(value), (RemoteObject, BaseException)):
+    if value is not None and not is_opaque(value) and not issubclass(type(value), BaseException):
         return bool(held)
     return any("__eq__" in vars(type(each)) and is_made_since(each, began) for each in _objects_in(held))
 

@@ -7,9 +7,9 @@ give is noted before that (`equality.Notes`).
 
 import _operator
 
+from cruxcell.jobs.separated.proxies.facts import fixed_value
 from cruxcell.jobs.separated.proxies.operations import own_of
 from cruxcell.jobs.separated.proxies.placing import hash_meanwhile, is_reading
-from cruxcell.jobs.separated.proxies.remote import fixed_value
 from cruxcell.jobs.separated.proxies.runs import connection
 
 TYPE_CHECKING = False

@@ -20,6 +20,18 @@ from cruxcell.jobs.separated.proxies.asking import (
 from cruxcell.jobs.separated.proxies.copies import copied_there
 from cruxcell.jobs.separated.proxies.deriving import Asked, derive_by, is_statement, keep_ahead, own_names
 from cruxcell.jobs.separated.proxies.equality import hold_the_same, holds
+from cruxcell.jobs.separated.proxies.facts import (
+    DERIVED,
+    HANDED_OVER,
+    MADE,
+    OF_MADE,
+    OF_VALUES,
+    is_opaque,
+    marked,
+    now,
+    operands_of,
+    standing_of,
+)
 from cruxcell.jobs.separated.proxies.operations import (
     ARITHMETIC,
     ASKED,
@@ -33,20 +45,11 @@ from cruxcell.jobs.separated.proxies.operations import (
 )
 from cruxcell.jobs.separated.proxies.placing import is_reading
 from cruxcell.jobs.separated.proxies.remote import (
-    DERIVED,
-    HANDED_OVER,
-    MADE,
-    OF_MADE,
-    OF_VALUES,
     RemoteBase,
     RemoteObject,
     RemoteType,
     class_of_alias,
     make,
-    marked,
-    now,
-    operands_of,
-    standing_of,
 )
 from cruxcell.jobs.separated.proxies.runs import aexit, await_, connection, exit_, next_, step_of, throw
 from cruxcell.jobs.separated.proxies.signatures import PARTS, FunctionOf
@@ -234,10 +237,10 @@ def _arithmetic(name):
             return not_said(self, *others)
         began = now()
         value = connection[0].ask("special", self, name, *others)
-        if value is NotImplemented or issubclass(type(value), RemoteObject):
+        if value is NotImplemented or is_opaque(value):
             given = _operands(self, *others)
             return value if standing == HANDED_OVER else marked(value, DERIVED, type(self), began, given)
-        operands = others if tells_equal else [each for each in others if issubclass(type(each), RemoteObject)]
+        operands = others if tells_equal else [each for each in others if is_opaque(each)]
         return value if are_made(self, *operands) else not_said(self)
 
     method.__name__ = name
@@ -249,13 +252,13 @@ _TELL_NO_EQUAL = frozenset(["add", "mul", "pow", "matmul", "lshift"])
 
 def _is_no_value(operand):
     # type: (object) -> bool
-    return issubclass(type(operand), RemoteObject) or type(operand) in _FUNCTIONS
+    return is_opaque(operand) or type(operand) in _FUNCTIONS
 
 
 def _operands(*operands):
     # type: (object) -> tuple[Any, ...]
     """What the result is noted to have come of (`operands_of`); () where a function of the program returned one."""
-    objects = [each for each in operands if issubclass(type(each), RemoteObject)]
+    objects = [each for each in operands if is_opaque(each)]
     found = [(each,) if standing_of(each) == MADE else operands_of(each)[1:] for each in objects]
     if not all(found):
         return ()

@@ -23,6 +23,16 @@ from cruxcell.jobs.separated.proxies.deriving import (
     with_derived,
     with_own_names,
 )
+from cruxcell.jobs.separated.proxies.facts import (
+    MADE,
+    Opaque,
+    is_opaque,
+    keep_owner,
+    made_of,
+    marked,
+    now,
+    standing_of,
+)
 from cruxcell.jobs.separated.proxies.operations import ASKED, mro_of, own_of
 from cruxcell.jobs.separated.proxies.runs import connection
 from cruxcell.jobs.separated.proxies.told import (
@@ -46,7 +56,6 @@ _BASES = type.__dict__["__bases__"].__get__
 _FLAGS = type.__dict__["__flags__"].__get__
 _IS_ABSTRACT = 1 << 20  # Py_TPFLAGS_IS_ABSTRACT
 _finished = []  # type: list[bool]
-_get = object.__getattribute__
 
 
 class RemoteType(type):
@@ -113,7 +122,7 @@ class RemoteType(type):
     def __mro__(cls):
         # type: () -> tuple[type, ...]
         """As over there: without what all proxies have."""
-        return tuple([each for each in mro_of(cls) if each is not RemoteObject and each is not RemoteBase])
+        return tuple([each for each in mro_of(cls) if not any(each is one for one in _OF_ALL)])
 
     @property
     def __bases__(cls):  # type: ignore[override]
@@ -182,8 +191,8 @@ class RemoteType(type):
     def __getitem__(cls, key):
         # type: (object) -> Any
         found = connection[0].ask("special", cls, "__getitem__", key)
-        if issubclass(type(found), RemoteObject) and connection[0].means_a_class(cls):
-            _keep_owner(found, cls)  # `Stack[int]()` makes an object of that
+        if is_opaque(found) and connection[0].means_a_class(cls):
+            keep_owner(found, cls)  # `Stack[int]()` makes an object of that
         return found
 
 
@@ -201,8 +210,8 @@ class RemoteBase(metaclass=RemoteType):
         if is_refused(name):
             raise AttributeError("%r object has no attribute %r" % (type(self).__name__, name))
         found = connection[0].ask("get", self, name)
-        if issubclass(type(found), RemoteObject) and "__call__" in own_of(type(found)) and standing_of(self):
-            _keep_owner(found, self)
+        if is_opaque(found) and "__call__" in own_of(type(found)) and standing_of(self):
+            keep_owner(found, self)
         return found
 
     def __setattr__(self, name, value):
@@ -234,25 +243,10 @@ class RemoteBase(metaclass=RemoteType):
         return connection[0].pickles.reduced(self, protocol)
 
 
-class RemoteObject(RemoteBase):
-    """An opaque object. One is told by its type, as a test's mock may say that it is of a class of the program's."""
+class RemoteObject(RemoteBase, Opaque):
+    """An opaque object."""
 
-    __slots__ = (
-        "__weakref__",
-        "_remote_made_of",
-        "_remote_number",
-        "_remote_standing",
-        "_remote_time",
-        "_remote_value",
-    )
-
-
-def _keep_owner(method, value):
-    # type: (Any, object) -> None
-    """A method refers to its object: or the object would be gone from here, and what is known of it, before the method
-    returns it, `Query().where(1)`."""
-    if standing_of(method) == HANDED_OVER:
-        _MADE_OF.__set__(method, value)
+    __slots__ = ()
 
 
 def make(cls, target, arguments, keywords):
@@ -273,10 +267,10 @@ def make(cls, target, arguments, keywords):
 def class_of_alias(value):
     # type: (Any) -> Any
     """The class that `Stack[int]` stands for; None of what is no such object."""
-    if not issubclass(type(value), RemoteObject):
+    if not is_opaque(value):
         return None
     try:
-        found = _MADE_OF.__get__(value)
+        found = made_of(value)
     except AttributeError:
         return None
     return found if type(found) is RemoteType else None
@@ -285,128 +279,10 @@ def class_of_alias(value):
 def is_remote(value):
     # type: (object) -> bool
     """Is it a class or an object of the other side's, which holds nothing here?"""
-    return type(value) is RemoteType or issubclass(type(value), RemoteObject)
+    return type(value) is RemoteType or is_opaque(value)
 
 
-_MADE_HERE = "an object of class %s was made in the test's process, by object.__new__: require IN_PROCESS"
-
-
-def number_of(value):
-    # type: (Any) -> int
-    """The other side's number of what a proxy or class stands for."""
-    if type(value) is RemoteType:
-        number = own_of(value)["_remote_class"]  # type: int
-    elif issubclass(type(value), RemoteObject):
-        try:
-            number = _NUMBER.__get__(value)
-        except AttributeError:  # `object.__new__(cls)`, where the program's is meant
-            return connection[0].refuse(_MADE_HERE % type(value).__name__)  # type: ignore[no-any-return]
-    else:
-        number = _get(value, "__dict__")["_remote_number"]
-    return number
-
-
-_SLOTS = ("number", "standing", "time", "made_of", "value")
-_NUMBER, _STANDING, _TIME, _MADE_OF, _VALUE = (RemoteObject.__dict__["_remote_" + each] for each in _SLOTS)
-
-
-def give_number(value, number):
-    # type: (Any, int) -> None
-    if issubclass(type(value), RemoteObject):
-        _NUMBER.__set__(value, number)
-        _TIME.__set__(value, now())
-        _STANDING.__set__(value, HANDED_OVER)
-    else:
-        _get(value, "__dict__").update(_remote_number=number, _remote_time=now())
-
-
-# How a test came by an object: a function of the program returned it, say; it came of an operator, and one of the
-# operands the test had made; the test has made it by calling its class under a name that is one of a class.
-HANDED_OVER, DERIVED, MADE = range(3)
-# Of what came of an operator, before some of the objects that the test has made and it came of: all operands were such
-# objects, or results of operators on such alone; or values were among them, one of which may be what is expected.
-OF_MADE, OF_VALUES = "objects", "values"
-_time = [0]
-
-
-def standing_of(value):
-    # type: (Any) -> int
-    if issubclass(type(value), RemoteObject):
-        found = _STANDING.__get__(value)  # type: int
-    elif type(type(value)) is RemoteType:
-        found = _get(value, "__dict__").get("_remote_standing", HANDED_OVER)
-    else:
-        found = HANDED_OVER
-    return found
-
-
-def marked(value, standing, cls, began, made_of=None):
-    # type: (Any, int, object, int, Any) -> Any
-    """`value`, with that standing if it is an object of that class which was not here when time was `began`, and has
-    come for this thread. One that was keeps its own: or what a function has returned, to another thread meanwhile,
-    would come back as what the test has made."""
-    if type(value) is not cls:
-        return value
-    began = connection[0].alone_since(began)
-    if issubclass(type(value), RemoteObject):
-        if _TIME.__get__(value) > began:
-            _STANDING.__set__(value, standing)
-            _MADE_OF.__set__(value, made_of)
-    elif not isinstance(value, BaseException):
-        fields = _get(value, "__dict__")
-        if fields.get("_remote_time", began) > began:
-            fields["_remote_standing"] = standing
-    return value
-
-
-def made_of(value):
-    # type: (Any) -> Any
-    """What the test gave the class when it made this object (`equality.shown_by`)."""
-    return _MADE_OF.__get__(value)
-
-
-def fixed_value(value, make):
-    # type: (Any, Any) -> Any
-    """What `make` makes of an opaque object that never changes: it is asked once."""
-    try:
-        return _VALUE.__get__(value)
-    except AttributeError:
-        made = make(value)
-        _VALUE.__set__(value, made)
-        return made
-
-
-def is_new_since(value, began):
-    # type: (Any, int) -> bool
-    """Was this opaque object not here when time was `began`?"""
-    return bool(_TIME.__get__(value) > began)
-
-
-def is_of_the_test(value):
-    # type: (Any) -> bool
-    """Has the test made it, or did it come by operators of what the test has made alone?"""
-    return standing_of(value) == MADE or operands_of(value)[:1] == (OF_MADE,)
-
-
-def operands_of(value):
-    # type: (Any) -> tuple[Any, ...]
-    """(OF_MADE or OF_VALUES, objects that the test has made) of what came of these by operators; () of all else."""
-    is_derived = issubclass(type(value), RemoteObject) and standing_of(value) == DERIVED
-    return made_of(value) if is_derived else ()
-
-
-def is_made_since(value, began):
-    # type: (Any, int) -> bool
-    """Has the test made this opaque object, or was it not here when time was `began`?"""
-    return is_new_since(value, began) or standing_of(value) == MADE
-
-
-def now():
-    # type: () -> int
-    _time[0] += 1
-    return _time[0]
-
-
+_OF_ALL = (RemoteObject, RemoteBase, Opaque)
 for _each in (RemoteBase, RemoteObject):
     type.__delattr__(_each, "__slots__")
 _finished.append(True)

@@ -289,8 +289,22 @@ class Pickles:
             return None
         with (open if type(file) is BufferedReader else sys.modules["gzip"].open)(name, "rb") as other:
             other.seek(file.tell())
-            rest = file.read()  # some of it, it may have read before the candidate made the file
+            rest = _read_on(file)  # some of it, it may have read before the candidate made the file
             return rest, rest == other.read()
+
+
+def _read_on(file):
+    # type: (Any) -> bytes
+    """What a reader holds and then reads. It may hold what stood in the file before: what follows there now need not
+    go on with that."""
+    pieces = []  # type: list[bytes]
+    try:
+        for piece in iter(file.read1, b""):
+            pieces.append(piece)
+    except Exception:  # of the file, or of what unzips it
+        if not pieces:
+            raise
+    return b"".join(pieces)
 
 
 def _readers():

@@ -40,12 +40,12 @@ def stored_names(code):
 
 
 def imports_of(code):
-    # type: (Any) -> dict[str, tuple[str, bool, list[str]]]
-    """What import statements of the script's outermost code bind: name -> (module, is it `from`?, attributes on the
-    way)."""
+    # type: (Any) -> tuple[dict[str, tuple[str, bool, list[str]]], list[str]]
+    """What import statements of the script's outermost code bind: (name -> (module, is it `from`?, attributes on the
+    way), modules of which they bind all names)."""
     import dis
 
-    found = {}  # type: dict[str, tuple[str, bool, list[str]]]
+    found, starred = {}, []  # type: dict[str, tuple[str, bool, list[str]]], list[str]
     module, is_from, taken, constant = "", False, [], None  # type: str, bool, list[str], Any
     is_given = False  # does an import statement's value lie on the stack?
     for each in dis.get_instructions(code):
@@ -53,6 +53,9 @@ def imports_of(code):
             module, is_from, taken, is_given = each.argval, constant is not None, [], True
         elif each.opname == "IMPORT_FROM":
             taken, is_given = [*taken, each.argval], True
+        elif each.opname == "IMPORT_STAR" or (each.opname == "CALL_INTRINSIC_1" and each.arg == _STAR):
+            starred.append(module)
+            is_given = False
         elif each.opcode in _STORES:
             if is_given and module:
                 found[each.argval] = module, is_from, taken
@@ -60,24 +63,10 @@ def imports_of(code):
         else:
             constant = each.argval
             is_given = is_given and each.opname in _WITHIN_IMPORTS
-    return found
+    return found, starred
 
 
-def modules_with_all(code):
-    # type: (Any) -> list[str]
-    """The modules of which import statements of the script's outermost code bind all names (`from module import *`)."""
-    import dis
-
-    found, module = [], ""
-    for each in dis.get_instructions(code):
-        if each.opname == "IMPORT_NAME":
-            module = each.argval
-        elif each.opname == "IMPORT_STAR" or (each.opname == "CALL_INTRINSIC_1" and each.arg == _STAR):
-            found.append(module)
-    return found
-
-
-_STAR = 2  # the number of that, among what Python does by one operation from 3.12 on
+_STAR = 2  # the number of `import *` among what Python does by one operation from 3.12 on
 
 
 def rebound_names(code, names):

@@ -17,7 +17,6 @@ from cruxcell.jobs.separated.rules.script import (
     imports_of,
     is_looked_up,
     keeps_for_itself,
-    modules_with_all,
     rebound_names,
     stored_names,
 )
@@ -118,6 +117,7 @@ class Lender:
         stored = set() if is_apart else stored_names(self._script)
         # What a statement binds is the script's own, whatever is in texts: `expected` is not for the program.
         watched = {name for name in self.names - stored if name in bound or name in self._of_program}
+        watched |= self._placed if is_apart else set()
         watched |= self._shadows - stored
         both = stored.intersection(bound).difference(vars(builtins))
         meant, unread = rebound_names(self._script, both)
@@ -131,10 +131,10 @@ class Lender:
         if shadows:
             _, unread = rebound_names(self._script, shadows)
             self._watches += [_Stub(self._namespace, name, False, True) for name in sorted(unread)]
-        lacked = stored.intersection(lacking)
-        imports = imports_of(self._script) if lacked else {}
-        self._watches += [_Import(self._namespace, name, *imports[name]) for name in sorted(lacked) if name in imports]
-        for module in modules_with_all(self._script)[:MOST] if lacking and not is_apart else ():
+        imports, starred = imports_of(self._script) if lacking and not is_apart else ({}, [])
+        lacked = sorted(stored.intersection(lacking))
+        self._watches += [_Import(self._namespace, name, *imports[name]) for name in lacked if name in imports]
+        for module in starred[:MOST]:
             self._watches += [_Import(self._namespace, name, module, True, [name]) for name in sorted(lacking)[:MOST]]
         for module, name in dict.fromkeys(self._places):
             self._watches.append(_Watch(("module", module.__name__, name), _reader(module.__dict__, name), True))

@@ -4,8 +4,9 @@ An honest program gives the mock itself, which is the script's. What another obj
 be what the script expects of its own mock.
 """
 
+from cruxcell.jobs.separated.proxies.facts import number_of
 from cruxcell.jobs.separated.proxies.operations import is_a_mock
-from cruxcell.jobs.separated.proxies.remote import RemoteType, number_of
+from cruxcell.jobs.separated.proxies.remote import RemoteType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -47,7 +47,7 @@ def is_dotted(text):
     return all(each.isidentifier() for each in text.split("."))
 
 
-def places_in(words, names, is_multiple=False, modules=None):
+def places_in(words, names, is_multiple, modules=None):
     # type: (list[str], Any, bool, list[Any] | None) -> list[tuple[Any, str]]
     """The attributes of modules that a script may patch: `patch("time.sleep")`, `patch.object(time, "sleep")`, and by
     `patch.multiple("time", sleep=...)` those of modules that stand in texts."""

@@ -1,0 +1,159 @@
+"""What this side knows of a proxy: its number over there, since when it is here, and how a test came by it.
+
+A proxy of an opaque object has slots for these facts, one of a value or an exception has them in its `__dict__`, and a
+class has its number alone.
+"""
+
+from cruxcell.jobs.separated.proxies.operations import is_class, own_of
+from cruxcell.jobs.separated.proxies.runs import connection
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any  # noqa: F401 - in type comments
+
+# How a test came by an object: a function of the program returned it, say; it came of an operator, and one of the
+# operands the test had made; the test has made it by calling its class under a name that is one of a class.
+HANDED_OVER, DERIVED, MADE = range(3)
+# Of what came of an operator, before some of the objects that the test has made and it came of: all operands were such
+# objects, or results of operators on such alone; or values were among them, one of which may be what is expected.
+OF_MADE, OF_VALUES = "objects", "values"
+
+_get = object.__getattribute__
+_time = [0]
+
+
+class Opaque(object):
+    """The base of opaque objects' proxies."""
+
+    __slots__ = (
+        "__weakref__",
+        "_remote_made_of",
+        "_remote_number",
+        "_remote_standing",
+        "_remote_time",
+        "_remote_value",
+    )
+
+
+_SLOTS = ("number", "standing", "time", "made_of", "value")
+_NUMBER, _STANDING, _TIME, _MADE_OF, _VALUE = (vars(Opaque)["_remote_" + each] for each in _SLOTS)
+del Opaque.__slots__
+
+_MADE_HERE = "an object of class %s was made in the test's process, by object.__new__: require IN_PROCESS"
+
+
+def is_opaque(value):
+    # type: (object) -> bool
+    """Is it a proxy of an opaque object? By its type: a test's mock may say that it is of a class of the program's."""
+    return issubclass(type(value), Opaque)
+
+
+def number_of(value):
+    # type: (Any) -> int
+    """The other side's number of what a proxy or class stands for."""
+    if is_class(value):
+        number = own_of(value)["_remote_class"]  # type: int
+    elif is_opaque(value):
+        try:
+            number = _NUMBER.__get__(value)
+        except AttributeError:  # `object.__new__(cls)`, where the program's is meant
+            return connection[0].refuse(_MADE_HERE % type(value).__name__)  # type: ignore[no-any-return]
+    else:
+        number = _get(value, "__dict__")["_remote_number"]
+    return number
+
+
+def give_number(value, number):
+    # type: (Any, int) -> None
+    if is_opaque(value):
+        _NUMBER.__set__(value, number)
+        _TIME.__set__(value, now())
+        _STANDING.__set__(value, HANDED_OVER)
+    else:
+        _get(value, "__dict__").update(_remote_number=number, _remote_time=now())
+
+
+def standing_of(value):
+    # type: (Any) -> int
+    if is_opaque(value):
+        found = _STANDING.__get__(value)  # type: int
+    elif "_remote_class" in own_of(type(value)):
+        found = _get(value, "__dict__").get("_remote_standing", HANDED_OVER)
+    else:
+        found = HANDED_OVER
+    return found
+
+
+def marked(value, standing, cls, began, made_of=None):
+    # type: (Any, int, object, int, Any) -> Any
+    """`value`, with that standing if it is an object of that class which was not here when time was `began`, and has
+    come for this thread. One that was keeps its own: or what a function has returned, to another thread meanwhile,
+    would come back as what the test has made."""
+    if type(value) is not cls:
+        return value
+    began = connection[0].alone_since(began)
+    if is_opaque(value):
+        if _TIME.__get__(value) > began:
+            _STANDING.__set__(value, standing)
+            _MADE_OF.__set__(value, made_of)
+    elif not isinstance(value, BaseException):
+        fields = _get(value, "__dict__")
+        if fields.get("_remote_time", began) > began:
+            fields["_remote_standing"] = standing
+    return value
+
+
+def made_of(value):
+    # type: (Any) -> Any
+    """What the test gave the class when it made this object (`equality.shown_by`)."""
+    return _MADE_OF.__get__(value)
+
+
+def fixed_value(value, make):
+    # type: (Any, Any) -> Any
+    """What `make` makes of an opaque object that never changes: it is asked once."""
+    try:
+        return _VALUE.__get__(value)
+    except AttributeError:
+        made = make(value)
+        _VALUE.__set__(value, made)
+        return made
+
+
+def is_new_since(value, began):
+    # type: (Any, int) -> bool
+    """Was this opaque object not here when time was `began`?"""
+    return bool(_TIME.__get__(value) > began)
+
+
+def is_of_the_test(value):
+    # type: (Any) -> bool
+    """Has the test made it, or did it come by operators of what the test has made alone?"""
+    return standing_of(value) == MADE or operands_of(value)[:1] == (OF_MADE,)
+
+
+def operands_of(value):
+    # type: (Any) -> tuple[Any, ...]
+    """(OF_MADE or OF_VALUES, objects that the test has made) of what came of these by operators; () of all else."""
+    is_derived = is_opaque(value) and standing_of(value) == DERIVED
+    return made_of(value) if is_derived else ()
+
+
+def is_made_since(value, began):
+    # type: (Any, int) -> bool
+    """Has the test made this opaque object, or was it not here when time was `began`?"""
+    return is_new_since(value, began) or standing_of(value) == MADE
+
+
+def now():
+    # type: () -> int
+    _time[0] += 1
+    return _time[0]
+
+
+def keep_owner(method, value):
+    # type: (Any, object) -> None
+    """A method refers to its object: or the object would be gone from here, and what is known of it, before the method
+    returns it, `Query().where(1)`."""
+    if standing_of(method) == HANDED_OVER:
+        _MADE_OF.__set__(method, value)
