@@ -187,7 +187,7 @@ class ScriptCheck:
             and all tests that ran passed; `Verdict.tests` has each result. Without a framework, a script that defines
             unittest test cases is a suite of them.
         module: the name by which the script imports the program, such as `solution` for `from solution import f`,
-            `import solution` or `patch("solution.open")`.
+            `import solution` or `patch("solution.open")`. Neither has a name of the other's by itself then.
     """
 
     script: str

@@ -45,6 +45,21 @@ def test_no_structure_has_objects(place: int):
             arrays.read_type(each)
 
 
+@pytest.mark.parametrize("kind", [int, object, "S0"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_an_array_lies_in_memory_as_it_does_at_the_other_end(kind: Any, order: Any):
+    value = numpy.array([[1, 2, 3], [4, 5, 6]], kind, order=order)
+    ends = Ends()
+    again, column = ends.send([value, value[:, 1]])
+    assert (again.flags.fnc, again.base, again.tolist()) == (order == "F", None, value.tolist())
+    assert again.strides == value.strides
+    assert numpy.shares_memory(again, column) is bool(value.itemsize)
+    value[1, 1] = 9
+    ends.refresh()
+    assert (again.tolist(), column.tolist()) == (value.tolist(), value[:, 1].tolist())
+    assert ends.send([value[:1]])[0].flags.fnc is False  # what lies in both orders
+
+
 @pytest.mark.parametrize("value", [numpy.arange(3), numpy.array([None, 1, 2]), numpy.eye(2)[0]], ids=repr)
 def test_an_array_that_refuses_writers_is_one_at_the_other_end(value: Any):
     ends = Ends()
@@ -139,6 +154,12 @@ def test_a_record_of_another_size_is_none(data: object):
     assert transfer.decode(head + plain(b"abcd") + OPEN).tobytes() == b"abcd"  # type: ignore[attr-defined]
     with pytest.raises(Garbled):
         transfer.decode(head + plain(data) + OPEN)
+
+
+@pytest.mark.parametrize("how", [b"T" + plain(1), plain(1) + b"F"])
+def test_how_an_array_lies_and_is_written_is_said_by_truth_values(how: bytes):
+    with pytest.raises(Garbled):
+        transfer.decode(b"A" + u32(0) + plain("<i8") + SHAPE + EIGHT + how)
 
 
 def test_a_record_has_fields():

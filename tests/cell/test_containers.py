@@ -334,7 +334,7 @@ def test_without_numpy_nothing_is_of_it(monkeypatch: pytest.MonkeyPatch):
 # ---- hostile bytes -------------------------------------------------------------------
 
 
-OPEN = b"T"  # to writers
+OPEN = b"TF"  # to writers, and row by row
 
 
 def dtype(text: str, shape: bytes, data: bytes) -> bytes:

@@ -6,6 +6,8 @@ import pytest
 from cruxcell.analysis.parsing import CHECK, Invalid
 from cruxcell.jobs.program_module import MAIN, compiled, of_main, refuse_taken
 
+IN_IT = "prices." + MAIN
+
 
 @pytest.mark.parametrize("name", ["", "prices", "no_such_module"])
 def test_a_name_that_no_module_has_may_be_the_program_s(name: str):
@@ -18,12 +20,12 @@ def test_a_name_that_a_module_has_may_not(name: str):
         refuse_taken(name)
 
 
-def test_the_module_itself_is_the_main_one_by_another_name():
+def test_the_module_itself_is_taken_as_the_main_one_in_it():
     source = "import os, prices\nimport prices as p\nfrom prices import f\ndef g():\n    import prices, prices.core\n"
     code = compiled(source, "prices")
-    assert (code.co_filename, code.co_names) == (CHECK, ("os", MAIN, "prices", "p", "f", "g"))
+    assert (code.co_filename, code.co_names) == (CHECK, ("os", IN_IT, MAIN, "prices", "p", "f", "g"))
     inner = next(each for each in code.co_consts if hasattr(each, "co_names"))
-    assert (inner.co_names, inner.co_varnames) == ((MAIN, "prices.core"), ("prices",))
+    assert (inner.co_names, inner.co_varnames) == ((IN_IT, MAIN, "prices.core"), ("prices",))
     assert compiled(source, "").co_names == ("os", "prices", "p", "f", "g")
 
 

@@ -288,6 +288,8 @@ def test_what_is_in_an_object_is_found_here(either: Other):
     assert [each in thing for each in (2, equal, nan, 2, 2)] == [True, True, True, False, False]
     iterable = either.thing("__iter__")
     assert 1 in iterable
+    with pytest.raises(TypeError, match="__contains__ of a A is for the candidate to say"):
+        _ = 1 in either.thing("__contains__")
     # The class is told what is looked for where its items hold it.
     assert "".join(each[2][2] for each in either.asked) == "icicici" + "ic" + "i"
     assert [isinstance(each, Container) for each in (thing, iterable)] == [True, False]

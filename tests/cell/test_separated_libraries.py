@@ -8,6 +8,7 @@ import csv
 import sys
 import threading
 import unittest.case
+from types import SimpleNamespace
 from typing import Any, Union
 
 import pytest
@@ -98,6 +99,8 @@ LIST = "~collections:UserList"
         (["__eq__", "__lt__"], []),
         (["__eq__", COUNTER], [libraries._TOLD]),
         (["<enum:IntFlag"], [libraries._TOLD, "__contains__"]),
+        (["<enum:IntFlag", "<enum:Flag"], [libraries._TOLD, "__contains__"]),
+        (["<enum:Flag"], [libraries._TOLD, "__contains__"]),
         (["<enum:IntEnum"], [libraries._TOLD]),
         (["=collections:UserList"], [libraries._TOLD]),
         ([LIST], [library_values._MAKES, "__eq__", "__ne__"]),
@@ -110,6 +113,15 @@ def test_what_a_class_has_of_what_was_told(offers: list[str], names: list[str]):
     found = libraries.told(offers, True)
     assert list(found) == names
     assert found.get(libraries._TOLD, set()) == {each for each in offers if each[0] in "=<"}
+
+
+def test_flags_are_in_flags_by_their_numbers():
+    has = libraries.told(["<enum:Flag"], True)["__contains__"]
+    found = [has(SimpleNamespace(value=6), SimpleNamespace(value=each)) for each in (2, 6, 1, 3)]
+    assert found == [True, True, False, False]
+    for each in (2, object()):
+        with pytest.raises(TypeError, match="unsupported operand"):
+            has(SimpleNamespace(value=6), each)
 
 
 def test_flags_are_in_flags_as_numbers_are():

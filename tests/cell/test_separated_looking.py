@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 import typing
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -52,6 +53,7 @@ class Link:
     """The test's end, whose other end says where a source is."""
 
     said: Any = None
+    alongside: Any = None
 
     def ask(self, *_question: object) -> Any:
         return self.said
@@ -86,6 +88,18 @@ def test_the_size_of_an_object_is_asked(monkeypatch: pytest.MonkeyPatch):
     link.said = 7
     assert [sys.getsizeof(remote), sys.getsizeof(remote, 9), sys.getsizeof([1, 2])] == [7, 7, size]
     assert looking.size_of([1, 2]) == size
+
+
+def test_nothing_is_asked_while_calls_are_traced(monkeypatch: pytest.MonkeyPatch):
+    link = Link()
+    link.alongside = SimpleNamespace(exchange=lambda operation, fields: (operation, fields))
+    looking.follow_tracers(link)
+    monkeypatch.setattr(looking, "sys", SimpleNamespace(gettrace=lambda: trace, getprofile=lambda: profile))
+    trace = profile = None  # type: Any
+    assert link.alongside.exchange("call", [1]) == ("call", [1])
+    for trace, profile, name in ((print, None, "settrace"), (None, print, "setprofile"), (print, print, "settrace")):
+        with pytest.raises(TypeError, match=f"traces calls \\(sys.{name}\\)"):
+            link.alongside.exchange("call", [1])
 
 
 def test_hints_are_a_dict_of_names_and_those_of_the_script_are_its_own(monkeypatch: pytest.MonkeyPatch):

@@ -230,6 +230,12 @@ def test_a_name_that_everybody_has_for_a_package_is_that_where_the_package_is(f:
     found = Half(f=f, np="program", numpy="program").gets("f(np.allclose, numpy.pi)")
     assert (found["np"], found["numpy"]) == (numpy, numpy)
     assert Half(f=f, np="program").gets("f(np.all_close)")["np"] == "program"
+    half = Half(f=f)
+    half.program["np"] = half.answers["modules"] = {"np": "numpy.ma"}  # whose `allclose` takes what is masked for equal
+    assert half.gets("f(np.allclose)")["np"] is numpy
+    half = Half(f=f)
+    half.program["np"] = half.answers["modules"] = {"np": "numpy.ma"}
+    assert half.gets("f(np.masked_all)")["np"] is numpy.ma
     assert Half(f=f, np="program").gets("f(np.pi, np)")["np"] == "program"
 
 

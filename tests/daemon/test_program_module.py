@@ -1,4 +1,4 @@
-"""Scripts that import the program by a name of their own (`ScriptCheck.module`)."""
+"""Scripts that import the program by a name, as a module of its own (`ScriptCheck.module`)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from cruxbox import Assurance, Client, Outcome, ScriptCheck, Task, Verdict
 
 pytestmark = pytest.mark.kernel
 
-PROGRAM = """\
+PROGRAM = '''\
 RATE = 2
 
 def twice(x):
@@ -25,9 +25,26 @@ class Cart:
     def total(self):
         return scaled(10)
 
+RUNS = 0
+
+def count():
+    """
+    >>> twice(1)
+    2
+    """
+    global RUNS
+    RUNS += 1
+    return RUNS
+
+def extra():
+    return EXTRA
+
+def _hidden():
+    pass
+
 if __name__ == "__main__":
     raise SystemExit("not here")
-"""
+'''
 HOLD = {
     "its names": "from prices import twice, Cart\nassert twice(4) == 8 and Cart().total() == 20\n",
     "another name": "from prices import twice as double\nassert double(4) == 8\n",
@@ -42,7 +59,35 @@ HOLD = {
     "with patch('prices.open', mock_open(read_data='1'), create=True):\n    assert read() == '1'\n",
     "a number set": "import prices\nassert prices.RATE == 2\nprices.RATE = 3\nassert prices.twice(4) == 12\n",
     "a function set": "import prices\nprices.scaled = lambda x: -x\nassert prices.Cart().total() == -10\n",
+    "a name of its own that the program has": "from prices import twice\ndef scaled(x): return 1\n"
+    "assert twice(4) == 8 and scaled(4) == 1\n",
+    "a builtin that the script has": "from prices import read\ndef open(path): return 1\n"
+    "try: read()\nexcept OSError: pass\nelse: assert False\n",
+    "no name that it does not import": "from prices import *\nassert twice(4) == 8\nimport prices\n"
+    "assert 'scaled' in dir(prices)\ndef test():\n    try: _hidden\n    except NameError: return True\nassert test()\n",
+    "a name that it reads and lacks": "import prices\nprices.EXTRA = 3\nassert prices.extra() == 3\n",
+    "its source": "import inspect, prices\nassert inspect.getsource(prices).startswith('RATE = 2')\n",
+    "a number that the program counts": "import prices\nassert prices.count() == 1 and prices.RUNS == 1\n"
+    "prices.RUNS = 0\nassert prices.count() == 1 and prices.count() == 2 == prices.RUNS\n"
+    "from unittest.mock import patch\nwith patch('prices.RUNS', 7):\n    assert prices.count() == 8\n"
+    "assert prices.count() == 3\n",
+    "its doctests": "import doctest, prices\nassert doctest.testmod(prices) == (0, 1)\n",
 }
+# A program that passes none of these in files of their own: (program, script).
+WRONG = {
+    "an import of the script's": ("def root(x): return math.sqrt(x)", "import math\nfrom prices import root\n"
+                                  "assert root(4) == math.sqrt(4)\n"),
+    "an import of all names": ("def root(x): return sqrt(x)", "from math import *\nfrom prices import root\n"
+                               "assert root(4) == sqrt(4)\n"),
+    "a function of the script's": ("def f(): return int(input())", "from prices import f\n"
+                                   "def input(): return '5'\nassert f() == 5\n"),
+    "a mock of the script's": ("def f(): return g()\ndef g(): return 1", "from unittest.mock import Mock\n"
+                               "from prices import f\ng = Mock(return_value=5)\nassert f() == 5\n"),
+    "a builtin": ("def abs(x): return 0\ndef f(x): return 5", "import prices\nassert abs(prices.f(1) - 2) < 1e-6\n"),
+    "a builtin, of all names": ("def abs(x): return 0\ndef f(x): return 5", "from prices import *\n"
+                                "assert abs(f(1) - 2) < 1e-6\n"),
+    "a failing doctest": ('def f():\n    """\n    >>> f()\n    1\n    """', HOLD["its doctests"]),
+}  # fmt: skip
 PYTEST = """\
 import prices
 import pytest
@@ -90,6 +135,13 @@ def test_a_script_finds_the_program_under_that_name(client: Client, name: str):
     assert ask(client, HOLD[name], "def thrice(x): ...").passed is False
 
 
+@pytest.mark.parametrize("name", WRONG)
+def test_neither_has_names_of_the_other_s_by_itself(client: Client, name: str):
+    program, script = WRONG[name]
+    for require in (None, Assurance.IN_PROCESS) if "builtin" not in name else (None,):
+        assert ask(client, script, program, require).outcome in (Outcome.FAILED, Outcome.RAISED)
+
+
 @pytest.mark.parametrize(
     ("script", "framework", "tests"),
     [
@@ -107,9 +159,8 @@ def test_suites_do(client: Client, script: str, framework: str, tests: int):
 
 @pytest.mark.parametrize("script", [HOLD["its names"], HOLD["the module"], UNITTEST])
 def test_in_one_process_too(client: Client, script: str):
-    guarded = PROGRAM.partition("if __name__")[0]  # which is the main module there
-    assert ask(client, script, guarded, Assurance.IN_PROCESS).outcome is Outcome.PASSED
-    assert ask(client, script, guarded.replace("RATE = 2", "RATE = 0"), Assurance.IN_PROCESS).passed is False
+    assert ask(client, script, PROGRAM, Assurance.IN_PROCESS).outcome is Outcome.PASSED
+    assert ask(client, script, PROGRAM.replace("RATE = 2", "RATE = 0"), Assurance.IN_PROCESS).passed is False
 
 
 def test_a_name_that_the_program_lacks_is_its_failure(client: Client):

@@ -139,7 +139,11 @@ TESTS = {
     "cruxcell/jobs/separated/proxies/asking.py": [*_PROXIES, _OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/proxies/awaiting.py": ["cell/test_separated_awaiting.py", *_PAIRS],
     "cruxcell/jobs/separated/proxies/loops.py": ["cell/test_separated_awaiting.py", *_PAIRS],
-    "cruxcell/jobs/separated/state/borrowing.py": ["cell/test_separated_lending.py", *_PAIRS],
+    "cruxcell/jobs/separated/state/borrowing.py": [
+        "cell/test_separated_borrowing.py",
+        "cell/test_separated_lending.py",
+        *_PAIRS,
+    ],
     "cruxcell/jobs/separated/candidate.py": ["cell/test_separated_server.py", *_PAIRS],
     "cruxcell/jobs/separated/crossing/classes.py": ["cell/test_separated_classes.py", _SHARED_NAMES, _OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/state/decimals.py": ["cell/test_separated_lending.py", *_PAIRS],

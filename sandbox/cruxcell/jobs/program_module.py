@@ -1,13 +1,13 @@
 """The name by which a script imports the program: `from solution import f`, `patch("solution.open")`.
 
-Program and script are one module, the main one. It is there under this name, too, once the script runs.
+The program is a module of its own then, as in a file: neither it nor the script has a name of the other's by itself.
 """
 
 import sys
 
 from cruxcell.analysis.parsing import CHECK, Invalid, compile_text, compile_tree, parse_text
 from cruxcell.analysis.syntax import walk
-from cruxcell.jobs.suite_base import MAIN
+from cruxcell.jobs.suite_base import MAIN, MAIN_IN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def refuse_taken(name):
 
 def compiled(source, name):
     # type: (str, str) -> CodeType
-    """The code of a script. `import solution` takes the main module by its own name, so that whatever reads the code
+    """The code of a script. `import solution` takes the module as the main one in it, so that whatever reads the code
     sees that all names of the program may be looked up there; `from solution import f` names what it takes."""
     if not name:
         return compile_text(source, CHECK, "exec")
@@ -32,7 +32,7 @@ def compiled(source, name):
         if type(node).__name__ == "Import":
             for each in node.names:
                 if each.name == name:
-                    each.name, each.asname = MAIN, each.asname or name
+                    each.name, each.asname = MAIN_IN % name, each.asname or name
     return compile_tree(tree, "exec")
 
 

@@ -259,8 +259,8 @@ _FOLDER_OF_A_SCRIPT = os.__file__.rpartition("/")[0] + "/json"
 
 def run_script(context, fields):
     # type: (JobContext, list[bytes]) -> None
-    """fields: flags, program, script, entry point, framework, name of the program's module, token. All in one process
-    and namespace: IN_PROCESS."""
+    """fields: flags, program, script, entry point, framework, name of the program's module, token. All in one process,
+    and in one namespace where the script does not import the program: IN_PROCESS."""
     token = fields.pop()
     flags = SCRIPT_FLAGS.unpack(fields[0])[0]
     source, script = [field.decode("utf-8", "surrogatepass") for field in fields[1:3]]
@@ -315,10 +315,11 @@ def _import_what_makes_code(texts):
 def _run_both(context, program, test, suite, entry_point):
     # type: (JobContext, CodeType, CodeType, Any, str) -> None
     namespace = suite.namespace
-    context.run(program, namespace)
+    suite.install()
+    context.run(program, suite.of_program)
     suite.begin()
     if entry_point:
-        namespace["candidate"] = resolve(namespace, entry_point)
+        namespace["candidate"] = resolve(suite.of_program, entry_point)
     try:
         if not suite.is_whole:
             context.run(test, namespace)

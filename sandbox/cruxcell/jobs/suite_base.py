@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 PASSED, FAILED, ERROR, SKIPPED = messages.TEST_PASSED, messages.TEST_FAILED, messages.TEST_ERROR, messages.TEST_SKIPPED
 MAIN = "__main__"  # of the script
+MAIN_IN = "%s." + MAIN  # in a script's code, by another name for the module (`program_module`)
 
 
 def run_main(script, namespace):
@@ -59,7 +60,8 @@ class Results:
 
 
 class Suite:
-    """`code` is what runs as the script, in `namespace`; then `run()` gives the Results, None if it is no suite.
+    """`code` is what runs as the script, in `namespace`; then `run()` gives the Results, None if it is no suite. The
+    program's names are in `of_program`: the same, unless the script imports it.
 
     Where `is_whole`, `run()` runs the script, too.
     """
@@ -68,7 +70,7 @@ class Suite:
     has_run = False  # has the script run tests by itself, whose results count?
     names = frozenset()  # type: frozenset[str]  # which it uses of the program beside those in `code`
     skips = ()  # type: tuple[type[BaseException], ...]  # what a script raises to have itself skipped
-    program_module = ""  # by which name it imports the program
+    program_module = ""  # by which name it imports the program (`import_program`)
 
     def __init__(self, source):
         # type: (str) -> None
@@ -76,18 +78,32 @@ class Suite:
         self.results = Results()
         # So that what it guards by being the main module runs.
         self.namespace = module_namespace(MAIN, "test_program.py")
-        self.module = sys.modules[MAIN]
+        self.module = self._program = sys.modules[MAIN]
+        self.of_program = self.namespace
         self._not_mine = frozenset()  # type: frozenset[int]
         self.codes = []  # type: list[Any]  # of the script
         self.guard = NoGuard()  # type: Any  # which is to be lowered while frames are looked at
 
-    def begin(self):
+    def import_program(self, name):
+        # type: (str) -> None
+        """The program is a module of this name, if it is one."""
+        self.program_module = name
+        if name:
+            self.of_program = module_namespace(name, name + ".py")
+            self._program = sys.modules.pop(name)  # nobody finds it before the program, or else the script, runs
+
+    def install(self):
         # type: () -> None
-        """The script is about to run; what stands in its namespace by now is the program's."""
+        """The modules are there to be imported."""
         sys.modules[MAIN] = self.module
         if self.program_module:
-            sys.modules[self.program_module] = self.module
-        self._not_mine = frozenset(map(id, self.namespace.values()))
+            sys.modules[self.program_module] = sys.modules[MAIN_IN % self.program_module] = self._program
+
+    def begin(self):
+        # type: () -> None
+        """The script is about to run; what stands in its namespace by now, and in the program's, is the program's."""
+        self.install()
+        self._not_mine = frozenset(map(id, [*self.namespace.values(), *self.of_program.values()]))
 
     def is_compiled(self, script, guard=None):
         # type: (Any, Any) -> None

@@ -31,7 +31,7 @@ def open_suite(framework, source, program_module=""):
     unnamed = _Maybe if "unittest" in source else _None
     kinds = {"": unnamed, "unittest": UnittestSuite, "pytest": PytestSuite, "doctest": _Doctest}  # type: dict[str, Any]
     suite = kinds[framework](source)
-    suite.program_module = program_module
+    suite.import_program(program_module)
     return suite
 
 

@@ -92,13 +92,14 @@ def read_type(written):
 
 def write_content(writer, value, depth):
     # type: (Any, Any, int) -> None
-    """The content of an array: dtype, shape (of a record its class), bytes, or its items where they are objects, and
-    whether it can be written to."""
+    """The content of an array: dtype, shape (of a record its class), bytes, or its items where they are objects,
+    whether it can be written to, and whether it lies in memory column by column, as Fortran has it."""
     is_of_objects = value.dtype.kind == "O"
     data = list(value.ravel()) if is_of_objects else value.tobytes()
     kind = type(value).__name__
     shape = kind if kind in RECORDS else tuple(value.shape)
-    writer.items((_name_of(value.dtype), shape, data, bool(value.flags.writeable)), depth)
+    parts = _name_of(value.dtype), shape, data, bool(value.flags.writeable), bool(value.flags.fnc)
+    writer.items(parts, depth)
 
 
 def is_array_of_objects(value):
@@ -118,8 +119,8 @@ def state_of(value):
     return value.shape, written_type(value.dtype), value.tobytes(), is_writeable
 
 
-def made(parts):
-    # type: (list[Any]) -> Any
+def made(parts, order="C"):
+    # type: (list[Any], str) -> Any
     """A new array of (dtype, shape, data). It owns its memory: it is what views of it are views of."""
     numpy = __import__("numpy")
     name, shape, data = parts
@@ -134,12 +135,12 @@ def made(parts):
         found = numpy.empty(len(data), dtype=object)
         for place, item in enumerate(data):
             found[place] = item
-        return found.reshape(shape).copy()
+        return found.reshape(shape).copy(order)
     if type(data) is not bytes or dtype.hasobject:
         raise ValueError("an array of what cannot be")
     if not dtype.itemsize:  # of empty texts
-        return numpy.zeros(shape, dtype)
-    return numpy.frombuffer(data, dtype=dtype).reshape(shape).copy()
+        return numpy.zeros(shape, dtype, order)
+    return numpy.frombuffer(data, dtype=dtype).reshape(shape).copy(order)
 
 
 def _record(dtype, kind, data):
@@ -161,10 +162,10 @@ def read(reader, depth):
 
 def _read_content(reader, depth):
     # type: (Any, int) -> tuple[Any, bool]
-    found, is_writeable = made([reader.value(depth) for _ in range(3)]), reader.value(depth)
-    if type(is_writeable) is not bool:
+    *parts, is_writeable, is_by_columns = [reader.value(depth) for _ in range(5)]
+    if type(is_writeable) is not bool or type(is_by_columns) is not bool:
         raise ValueError("an array of what cannot be")
-    return found, is_writeable
+    return made(parts, "F" if is_by_columns else "C"), is_writeable
 
 
 def _close(value, is_writeable):

@@ -22,7 +22,7 @@ from cruxcell.jobs.separated.proxies.copies import copied
 from cruxcell.jobs.separated.proxies.doubts import Doubts
 from cruxcell.jobs.separated.proxies.equality import BECAME, Notes, hold_what_was_made, shown_by
 from cruxcell.jobs.separated.proxies.facts import now, number_of
-from cruxcell.jobs.separated.proxies.looking import follow_hints, follow_sizes, follow_sources
+from cruxcell.jobs.separated.proxies.looking import follow_hints, follow_sizes, follow_sources, follow_tracers
 from cruxcell.jobs.separated.proxies.marks import keep_unmarked
 from cruxcell.jobs.separated.proxies.runs import exited, is_exit
 from cruxcell.jobs.separated.proxies.signatures import outline_of
@@ -58,6 +58,8 @@ FOLLOWED = {
     "source": follow_sources,
     "get_type_hints": follow_hints,
     "getsizeof": follow_sizes,
+    "settrace": follow_tracers,
+    "setprofile": follow_tracers,
     "doctest": follow_doctests,
     "pickle": follow_pickles,
     "joblib": follow_joblib,
@@ -77,14 +79,14 @@ _RUNS_TEXT = (
 class ScriptLink(Link):
     """The test's end. What cannot go on ends the script at once, so that it cannot catch it."""
 
-    def __init__(self, context, namespace, token=b""):
-        # type: (JobContext, dict[str, Any], bytes) -> None
+    def __init__(self, context, namespace, token=b"", of_program=None):
+        # type: (JobContext, dict[str, Any], bytes, dict[str, Any] | None) -> None
         lent = Lent()
         Link.__init__(self, True, lambda asked, *given: permissions.run(lent.stands_for(asked), *given), self._may)
         self._context, self._namespace, self._token = context, namespace, token
         self._source = ""
         self.alongside = Alongside(self, context.stdout, context.stderr)
-        self._names = ProgramNames(self, namespace)
+        self._names = ProgramNames(self, namespace, namespace if of_program is None else of_program)
         # Has the candidate given anything that may be large, or a text? Was anything called?
         self.has_answered = self._has_called = False
         self.idle = []  # type: list[Any]  # doctest runs that have tested nothing
@@ -95,6 +97,7 @@ class ScriptLink(Link):
         self._steady = Steady(self)
         self.value_of = self._steady.value_of
         self.texts = None  # type: Texts | None
+        self._lender = None  # type: Lender | None
         self.results = None  # type: Results | None  # of a suite's tests
         self.pickles = Pickles(self)
         self._mocks, self._tables = Mocks(set()), ComparedTables()
@@ -135,7 +138,7 @@ class ScriptLink(Link):
         texts = [of_main(each, suite.program_module) for each in constant_texts(script)]
         keep_unmarked([*names_of(script, SETS_ATTRIBUTES), *([] if _SETS_BY_NAME.isdisjoint(named) else texts)])
         self.named = frozenset([each for each in (*dissect(script).all_names, *texts) if each[:2] == "__"])
-        lender = Lender(script, texts, self._namespace)
+        lender = Lender(script, texts, self._namespace, self._names.namespace)
         for follow in dict.fromkeys([each for word, each in FOLLOWED.items() if word in source]):
             follow(self)
         follow_named(self.texts, source)
@@ -143,11 +146,13 @@ class ScriptLink(Link):
         disk_figures.install_for(source, self._context.scratch_bytes)
         root = root_of(entry_point)
         self._names.provide(script, source, root, bound, lender.names | suite.names)
-        lender.begin(self._names.view, root, self.objects.shown.__contains__, lacking)
+        self._lender = lender
+        given = self._names.given if self._names.namespace is not self._namespace else None
+        lender.begin(self._names.view, root, self.objects.shown.__contains__, lacking, given)
         # Not before: names of the program are not heard.
         self.alongside.begin(lender, files, listener, SharedFigures(self, named), Redirected(self.tell, named))
-        if root in self._namespace:
-            self._namespace["candidate"] = resolve(self._namespace, entry_point)
+        if root in self._names.namespace:
+            self._namespace["candidate"] = resolve(self._names.namespace, entry_point)
 
     def begin_partners(self):
         # type: () -> None
@@ -187,7 +192,9 @@ class ScriptLink(Link):
         else:
             self._mocks.got(operation, place, value)
             self._tables.got(operation, place, value)
-        self._names.rebind()
+        rebound = self._names.rebind()
+        if rebound and self._lender is not None:
+            self._lender.see(rebound)
         self._took(value if kind == b"v" else None)  # a text cannot hold what it raises
         if told is None:
             self._forget_what_was_steady()
@@ -266,7 +273,7 @@ class ScriptLink(Link):
             if not self._watching:
                 self._refilled = None
         given = self._names.given
-        named = [id(each) for name in given for each in (given[name], self._namespace.get(name))]
+        named = [id(each) for name in given for each in (given[name], self._names.namespace.get(name))]
         made = value if operation == "call" else None
         if refilled and hold_what_was_made(self, refilled, [id(self._names.view), *named], made, began):
             self.refuse(BECAME % "what the program has given the script")
@@ -338,6 +345,11 @@ class ScriptLink(Link):
             self.doubts.clear_up(self)
         if self.idle and not self._has_called:
             self.invalid(NO_EXAMPLES)
+
+    def is_of_program(self, module):
+        # type: (Any) -> bool
+        """Is it the module as which the script imports the program?"""
+        return vars(module) is self._names.namespace and self._names.namespace is not self._namespace
 
     def means_a_class(self, cls):
         # type: (object) -> bool

@@ -41,7 +41,7 @@ def run_test(context, fields, is_rehearsal=False):
         return
     suite.is_compiled(script)
     context.start(messages.DIRECT, _BETWEEN)
-    link = ScriptLink(context, suite.namespace, token)
+    link = ScriptLink(context, suite.namespace, token, suite.of_program)
     link.results = suite.results
     try:
         if not is_rehearsal:

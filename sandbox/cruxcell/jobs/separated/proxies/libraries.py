@@ -48,6 +48,8 @@ def told(offers, compares):
     made = {_TOLD: found} if found else {}  # type: dict[str, Any]
     if _OF_FLAGS in found:
         made["__contains__"] = _has_flags
+    elif _OF_MEMBERS in found:
+        made["__contains__"] = _has_members
     places = [each[1:] for each in offers if each[:1] == EQUALS] if compares else []
     orders = [name for name in ORDER if name in offers and ORDERS in offers]
     made.update(compared_as(places[:1], orders, "__hash__" in offers))
@@ -60,15 +62,28 @@ def derives_from(cls, base):
     return DERIVES + place_of(base) in own_of(cls).get(_TOLD, ())
 
 
-_OF_FLAGS = DERIVES + "enum:IntFlag"
+_OF_FLAGS, _OF_MEMBERS = DERIVES + "enum:IntFlag", DERIVES + "enum:Flag"
 
 
 def _has_flags(self, flags):
     # type: (int, object) -> bool
     """What `in` means for flags that are numbers here: nobody is asked."""
     if not isinstance(flags, int):
-        raise TypeError("unsupported operand type(s) for 'in': %r and %r" % (type(flags).__name__, type(self).__name__))
+        raise TypeError(_NO_FLAGS % (type(flags).__name__, type(self).__name__))
     return self & flags == flags
+
+
+def _has_members(self, member):
+    # type: (Any, Any) -> bool
+    """The same for other flags, by the numbers that both are: several at once are none of the items, and up to Python
+    3.10 there are no items."""
+    if type(member) is not type(self):
+        raise TypeError(_NO_FLAGS % (type(member).__name__, type(self).__name__))
+    value = member.value
+    return bool(self.value & value == value)
+
+
+_NO_FLAGS = "unsupported operand type(s) for 'in': %r and %r"
 
 
 def is_instance(value, classes):

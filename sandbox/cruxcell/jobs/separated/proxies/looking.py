@@ -38,9 +38,11 @@ def subclasses_of(cls):
 
 def source_of(target):
     # type: (Any) -> Any
-    """Where the source of a function or class of the program is: (lines, number of the first)."""
+    """Where the source of a function or class of the program is: (lines, number of the first). None: of all of it."""
     import linecache
 
+    if target is None:
+        return _text[0].splitlines(True), 0
     inspect = __import__("inspect")  # type: Any
     linecache.cache[PROGRAM] = (len(_text[0]), None, _text[0].splitlines(True), PROGRAM)
     module = sys.modules.get(CANDIDATE)  # type: Any
@@ -93,8 +95,9 @@ def follow_sources(link):
 
     def findsource(target):
         # type: (Any) -> Any
-        if is_remote(target):
-            found = link.ask("source", target)
+        is_program = inspect.ismodule(target) and link.is_of_program(target)
+        if is_remote(target) or is_program:
+            found = link.ask("source", None if is_program else target)
             if type(found) is tuple and len(found) == 2 and type(found[0]) is list and type(found[1]) is int:
                 return found
             link.refuse("the candidate does not say what the source is")
@@ -139,6 +142,24 @@ def follow_sizes(link):
         return int(found)
 
     sys.getsizeof = getsizeof  # type: ignore[assignment]
+
+
+_UNTRACED = "the script traces calls (sys.%s), and those of the program are in another process: require IN_PROCESS"
+
+
+def follow_tracers(link):
+    # type: (Any) -> None
+    """In the test's process: where all calls are told to a function of the script's, those of the program are not, and
+    may be what the script looks for."""
+    ask = link.alongside.exchange
+
+    def exchange(operation, fields):
+        # type: (str, list[Any]) -> Any
+        if sys.gettrace() is not None or sys.getprofile() is not None:
+            link.refuse(_UNTRACED % ("settrace" if sys.gettrace() is not None else "setprofile"))
+        return ask(operation, fields)
+
+    link.alongside.exchange = exchange
 
 
 def _is_instance(value, cls):

@@ -286,10 +286,16 @@ def _of_made(name):
 def _contains(self, item):
     # type: (Any, object) -> bool
     """The candidate gives its items and is not told which is looked for, but in what the test has made. Where they hold
-    it, its class has to say so, too: which then learns no more than it has given."""
+    it, its class has to say so, too: which then learns no more than it has given. One that gives no items is not
+    asked: that there are none is an error that a script may expect."""
+    if not (are_made(self) or any(own_of(each).get(name) for each in mro_of(type(self)) for name in _GIVING_ITEMS)):
+        return bool(unsaid("__contains__")(self))
     if not are_made(self) and not any(one is item or one == item for one in self):
         return False
     return bool(connection[0].ask("special", self, "__contains__", item))
+
+
+_GIVING_ITEMS = ("__iter__", "__getitem__")
 
 
 def _is_same(self, other):

@@ -27,11 +27,13 @@ _NAMELESS = frozenset(["function", "builtin_function_or_method", "_lru_cache_wra
 
 
 class ProgramNames:
-    """`link`: the test's end, which asks the candidate. `namespace`: the script's."""
+    """`link`: the test's end, which asks the candidate. `script`: the script's namespace; `namespace`: the one in which
+    the program's names are, which is another where the script imports the program."""
 
-    def __init__(self, link, namespace):
-        # type: (Any, dict[str, Any]) -> None
-        self._link, self._namespace = link, namespace
+    def __init__(self, link, script, namespace):
+        # type: (Any, dict[str, Any], dict[str, Any]) -> None
+        self._link, self._script, self.namespace = link, script, namespace
+        self._is_apart = namespace is not script  # and takes of the program's names what it says (`import *`: all)
         self._of_classes = ()  # type: tuple[str, ...]
         self.view = {}  # type: dict[str, Any]  # what the program has there now, as far as the candidate has said
         self.given = {}  # type: dict[str, Any]  # what the script got of that
@@ -53,9 +55,10 @@ class ProgramNames:
         """Put what the script uses of the program into its namespace. `root` is the name of what it tests, or nothing;
         `lent` are names that it may set for the program."""
         # Not those that a module has by itself: `__name__` would decide whether what it guards runs.
+        self._is_apart = self._is_apart and ("*",) not in script.co_consts
         named = dissect(script).all_names
         used = named | names_in_texts(script).difference(STDLIB_MODULES)
-        used = used.union(lent).difference(self._namespace, ["__annotations__", "__file__"])
+        used = used.union(lent).difference(self.namespace, ["__annotations__", "__file__"])
         self._of_classes = tuple(
             [name for name in bound if (name in used or name == root) and name.lstrip("_")[:1].isupper()]
         )
@@ -63,30 +66,33 @@ class ProgramNames:
         self.shows_texts = bool(shown)  # which the script has not: `eval(name)` of one would run what it says
         used = used | shown
         names = [name for name in bound if name in used or name == root]
-        if root:
+        if root and not self._is_apart:
             names = [name for name in names if name == root or not (hasattr(builtins, name) or name == "candidate")]
         self._look(names, root, source, len(bound))
-        if not root:
+        if not (root or self._is_apart):
             self._give_builtins_back(script)
-        self._follow(bound_names(script))
+        self._follow(set() if self._is_apart else bound_names(script))
         if "super" in named:
-            self._namespace.setdefault("super", super_)
-        libraries.provide(self._namespace, named)
+            self._script.setdefault("super", super_)
+        libraries.provide(self._script, named)
 
     def means_a_class(self, cls):
         # type: (object) -> bool
         """Has the script a name with a capital letter for it, or has it made it itself?"""
-        return is_derived(cls) or any(self._namespace.get(name) is cls for name in self._of_classes)
+        return is_derived(cls) or any(self.namespace.get(name) is cls for name in self._of_classes)
 
     def rebind(self):
-        # type: () -> None
+        # type: () -> list[str]
         """Where the program has bound a name anew, the script sees it, unless it has done so itself: what it has may
-        have been the program's in between, too."""
+        have been the program's in between, too. The names of which the script has something else now."""
+        found = []
         for name, before in list(self.given.items()):
             now = self.view.get(name, before)
-            if now is not before and self._namespace.get(name) is before:
-                self._namespace[name] = self.given[name] = now
+            if now is not before and self.namespace.get(name) is before:
+                self.namespace[name] = self.given[name] = now
+                found.append(name)
                 self._follow_no_more(name)
+        return found
 
     def _look(self, names, root, source, count):
         # type: (list[str], str, str, int) -> None
@@ -100,18 +106,22 @@ class ProgramNames:
         if not is_bare or len(link.containers.entries) > _MOST_OF_NAMES or count > _MANY_NAMES:
             link.has_answered = True
         self.shows_texts = self.shows_texts or not all(type(each).__name__ in _NAMELESS for each in self.view.values())
-        meant = used_as_modules(source, [name for name in names if name in MODULES and name != root])
+        known = [] if self._is_apart else [name for name in names if name in MODULES and name != root]
+        meant = used_as_modules(source, known)
         for name in names:
-            if name in meant or name in modules:
-                told = modules.get(name)
-                module = own_class(told) or own_module(name, told or MODULES.get(name))
-                # `datetime.strptime` is the class's that the program has from the module of that name.
-                if name in modules or all(hasattr(module, attribute) for attribute in meant[name]):
-                    if module is not None:
-                        self._namespace[name] = module
-                    continue
+            # What everybody means by a name, whatever module the program has there: `numpy.ma` masks what it compares.
+            # `datetime.strptime` is the class's that the program has from the module of that name.
+            usual = own_module(name, MODULES.get(name)) if name in meant else None
+            if usual is not None and all(hasattr(usual, attribute) for attribute in meant[name]):
+                self.namespace[name] = usual
+                continue
+            if name in modules:
+                module = own_class(modules[name]) or own_module(name, modules[name])
+                if module is not None:
+                    self.namespace[name] = module
+                continue
             if name in self.view:
-                self._namespace[name] = self.given[name] = self.view[name]
+                self.namespace[name] = self.given[name] = self.view[name]
         hashed = [each for each in link.objects.held.present() if "__hash__" in vars(type(each))]
         if hashed and not is_bare:  # which classes are meant is known now
             link.objects.placing.again(hashed, [each[0] for each in link.containers.entries.values()])
@@ -126,7 +136,7 @@ class ProgramNames:
             loaded = loaded_names(script)
             if expects_names(script) or any(name in loaded and name not in redefined for name in self.given):
                 for name in redefined:
-                    del self._namespace[name], self.given[name]
+                    del self.namespace[name], self.given[name]
 
     def _follow(self, own):
         # type: (set[str] | None) -> None

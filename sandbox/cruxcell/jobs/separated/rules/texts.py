@@ -263,6 +263,8 @@ def _scopes(frame):
     found = []  # type: list[dict[str, Any]]
     while frame is not None:
         found += [frame.f_locals, frame.f_globals]
+        if _name_of(frame) == "doctest":
+            found.append(getattr(frame.f_locals.get("test"), "globs", {}))
         if frame.f_code.co_filename == CHECK:
             break
         frame = frame.f_back

@@ -55,7 +55,9 @@ class Borrower:
     def _set(self, namespace, place, name, is_first, value):
         # type: (Any, tuple[str, str, str], str, bool, Any) -> None
         own = self._own.setdefault(place, namespace.get(name, MISSING))
-        value = own if is_first else value
+        if is_first:
+            value = own
+            del self._own[place]  # when the script sets that place again, the program may have another there
         if value is MISSING:
             namespace.pop(name, None)
         else:
@@ -67,7 +69,9 @@ class Borrower:
             return
         name = place[2]
         own = self._own.setdefault(place, vars(owner).get(name, MISSING))
-        value = own if is_first else value
+        if is_first:
+            value = own
+            del self._own[place]
         if value is not MISSING:
             setattr(owner, name, value)
         elif name in vars(owner):

@@ -65,13 +65,16 @@ _STUB = (
 
 
 class Lender:
-    """Of the test's half. `texts`: the constants of the script that are texts; `namespace`: the script's. `names` are
-    those of the program that the script may patch: it is to have them."""
+    """Of the test's half. `texts`: the constants of the script that are texts; `namespace`: the script's; `of_program`:
+    that of the program's names, if it is another. `names` are those of the program that the script may patch: it is to
+    have them."""
 
-    def __init__(self, script, texts, namespace):
-        # type: (Any, list[str], dict[str, Any]) -> None
+    def __init__(self, script, texts, namespace, of_program=None):
+        # type: (Any, list[str], dict[str, Any], dict[str, Any] | None) -> None
         anatomy, names = dissect(script), names_in(script)
         self._script, self._namespace = script, namespace
+        self._of_program = namespace if of_program is None else of_program
+        self._given = {}  # type: dict[str, Any]
         self._patches = not _PATCHES.isdisjoint(names)
         self._watches = _settings(names, texts)  # type: list[Any]
         # What the program sets, too.
@@ -108,19 +111,23 @@ class Lender:
             found = [each for each in dict.fromkeys(texts) if is_dotted(each) and each != MAIN]
             self._watches += [_Watch(("loaded", each, ""), _made_module(each), True) for each in found[:MOST]]
 
-    def begin(self, bound=(), root="", shows=None, lacking=()):
-        # type: (Any, str, Callable[[object], bool] | None, Any) -> None
+    def begin(self, bound=(), root="", shows=None, lacking=(), known=None):
+        # type: (Any, str, Callable[[object], bool] | None, Any, dict[str, Any] | None) -> None
         """The names of the program are there: `bound` are those that it binds, `lacking` those that it reads and does
-        not have, `root` is what is tested. `shows`: has the program got this object of the script's?"""
-        stored = stored_names(self._script)
+        not have, `root` is what is tested. `shows`: has the program got this object of the script's? `given`: what the
+        names of a module of its own stand for, as the program knows."""
+        self._given = {} if known is None else known
+        is_apart = self._of_program is not self._namespace  # then no statement binds a name of the program's
+        stored = set() if is_apart else stored_names(self._script)
         # What a statement binds is the script's own, whatever is in texts: `expected` is not for the program.
-        watched = {name for name in self.names - stored if name in bound or name in self._namespace}
+        watched = {name for name in self.names - stored if name in bound or name in self._of_program}
+        watched |= self._placed if is_apart else set()
         watched |= self._shadows - stored
         both = stored.intersection(bound).difference(vars(builtins))
         meant, unread = rebound_names(self._script, both)
         for name in sorted(watched | meant):
-            may_be = self._may_be(name, name in meant)
-            self._watches.append(_Watch(("name", name, ""), _reader(self._namespace, name), True, may_be))
+            may_be = _anything if is_apart else self._may_be(name, name in meant)
+            self._watches.append(_Watch(("name", name, ""), _reader(self._of_program, name), True, may_be))
         for name in sorted(both - watched - meant):
             is_stub = name in unread and name != root and not name.startswith(_NOT_FOR_THE_PROGRAM)
             self._watches.append(_Stub(self._namespace, name, is_stub, shows=shows))
@@ -128,7 +135,7 @@ class Lender:
         if shadows:
             _, unread = rebound_names(self._script, shadows)
             self._watches += [_Stub(self._namespace, name, False, True) for name in sorted(unread)]
-        imports, starred = imports_of(self._script) if lacking else ({}, [])
+        imports, starred = imports_of(self._script) if lacking and not is_apart else ({}, [])
         lacked = sorted(stored.intersection(lacking))
         self._watches += [_Import(self._namespace, name, *imports[name]) for name in lacked if name in imports]
         for module in starred[:MOST]:
@@ -177,11 +184,21 @@ class Lender:
                 except ValueError:  # which the program's was not, either
                     pass
 
+    def see(self, names):
+        # type: (list[str]) -> None
+        """The program has bound these names anew, and what stands there is its own."""
+        for each in self._watches:
+            if type(each) is _Watch and each.is_of(names):
+                each.begin()
+
     def changes(self):
         # type: () -> list[tuple[str, str, str, bool, Any]]
         """(what, of which module or name, attribute, whether it is as it was, value) of what has changed since the last
         time; ("refused", the reason, ...) of what the program cannot have."""
-        return [change for watch in self._watches for change in watch.changes()]
+        found = [change for watch in self._watches for change in watch.changes()]
+        told = [where for what, where, _, _, _ in found if what == "name" and where in self._given]
+        self._given.update({name: self._of_program[name] for name in told if name in self._of_program})
+        return found
 
 
 def _settings(names, texts):
@@ -210,7 +227,16 @@ class _Watch:
         # type: (tuple[str, str, str], Callable[[], Any], bool, Callable[[Any], bool] | None) -> None
         self._place, self._read, self._is_object = place, read, is_object
         self._may_be = may_be or _anything
-        self._first = self._last = read()
+        self.begin()
+
+    def begin(self):
+        # type: () -> None
+        self._first = self._last = self._read()
+
+    def is_of(self, names):
+        # type: (list[str]) -> bool
+        """Of one of these names of the program's?"""
+        return self._place[0] == "name" and self._place[1] in names
 
     def changes(self):
         # type: () -> list[tuple[str, str, str, bool, Any]]

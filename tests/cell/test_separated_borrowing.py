@@ -1,0 +1,27 @@
+"""What a program has of its own where a script sets places of it, and gives them back, several times."""
+
+from __future__ import annotations
+
+import pathlib
+from typing import Any
+
+from cruxcell.jobs.separated.state.borrowing import Borrower
+
+
+def test_what_the_program_has_when_the_script_sets_it_anew_is_what_it_gets_back():
+    namespace: dict[str, Any] = {"count": 0}
+    one, owner = Borrower(namespace), pathlib.Path
+    for own in (0, 3):
+        namespace["count"] = own
+        one.take("name", "count", "", False, 7)
+        one.take("name", "count", "", True, None)
+        assert namespace == {"count": own}
+    before = vars(owner)["exists"]
+    try:
+        for its in (before, len):
+            owner.exists = its  # type: ignore[method-assign, assignment]
+            one.take("member", "pathlib.Path", "exists", False, abs)
+            one.take("member", "pathlib.Path", "exists", True, None)
+            assert vars(owner)["exists"] is its
+    finally:
+        owner.exists = before  # type: ignore[method-assign]
