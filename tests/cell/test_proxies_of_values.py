@@ -159,3 +159,21 @@ def test_nothing_is_asked_while_a_message_is_read(either: Other):
     assert [each[2] for each in either.asked] == ["__hash__"] * 4
     either.answers["special"] = [5, 5]
     assert (thing in held, thing in table, len(held), len(table)) == (True, True, 2, 2)
+
+
+def test_what_comes_of_two_flags_is_a_flag_where_it_is_the_number(other: Other):
+    """A program's class may say otherwise. With a number it is not asked."""
+    cls = other.cls(int, offers="IntFlag __or__ __and__ __xor__ __invert__ __iter__ __len__")
+    one, two, three = (cls.__new__(cls, each) for each in (1, 2, 3))
+    for each in (one, two, three):
+        facts.give_number(each, int(each))
+    other.answers["special"] = lambda: three
+    assert (one | two) is three
+    assert (one | 2, 4 | one, one & 3, type(one | 2)) == (3, 5, 1, int)
+    assert [each[0] for each in other.asked] == ["special"]
+    assert (~one, type(~one)) == (-2, int), "it has what it may not have"
+    other.answers["special"] = lambda: two
+    assert ~one is two
+    with pytest.raises(Exception, match="is not what the plain type gives"):
+        assert one | two
+    assert len(three) == 2

@@ -22,24 +22,25 @@ class Shown:
         # type: (bool) -> None
         self._is_test = is_test
         self.values = {}  # type: dict[int, Any]  # by their numbers
-        self._numbers = {}  # type: dict[int, int]  # by their addresses
+        self._numbers = {}  # type: dict[Any, int]  # by their addresses
         self._last = 0
         # Of the test's: classes that the other side knows as those of objects alone.
         self.along = set()  # type: set[int]
 
     def __contains__(self, value):
         # type: (object) -> bool
-        return id(value) in self._numbers
+        return _address(value) in self._numbers
 
     def known(self, value):
         # type: (object) -> int | None
         """Its number, if it was shown."""
-        return self._numbers.get(id(value))
+        return self._numbers.get(_address(value))
 
     def show(self, value):
         # type: (object) -> int
         """The number of an object of this end, which is kept from now on."""
-        number = self._numbers.get(id(value))
+        address = _address(value)
+        number = self._numbers.get(address)
         if number is None:
             if len(self.values) >= MAX_OBJECTS:
                 raise TooLarge("the number of objects shown to the other side")
@@ -47,13 +48,13 @@ class Shown:
                 connection[0].refuse(NOT_GIVEN % type(value).__name__)
             self._last = number = self._last + 1
             self.values[number] = value
-            self._numbers[id(value)] = number
+            self._numbers[address] = number
         return number
 
     def has_come_along(self, value):
         # type: (object) -> bool
         """Is it a class of a library, which the script has not passed but with objects?"""
-        return self._numbers.get(id(value)) in self.along
+        return self.known(value) in self.along
 
     def release(self, numbers):
         # type: (list[int]) -> list[Any]
@@ -61,9 +62,19 @@ class Shown:
         values = [self.values.pop(number, None) for number in numbers]
         for number, value in zip(numbers, values):
             self.along.discard(number)
-            if self._numbers.get(id(value)) == number:
-                del self._numbers[id(value)]
+            if self.known(value) == number:
+                del self._numbers[_address(value)]
         return values
+
+
+def _address(value):
+    # type: (Any) -> Any
+    """Of a method, those of its object and its function: it is made anew each time it is taken of its object, and
+    equals itself all the same."""
+    return (id(value.__self__), id(value.__func__)) if type(value) is _METHOD else id(value)
+
+
+_METHOD = type(Shown(False).show)  # type: Any
 
 
 class Held:

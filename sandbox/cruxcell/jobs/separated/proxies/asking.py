@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
 _OF_ITSELF = frozenset([*STEADY, "__iter__", "__reversed__", "__getitem__", "__missing__"])
+answered_here = set()  # type: set[Any]  # methods of these names by which this side says it alone
 _BUILTIN_TYPES = frozenset([type(None), *[each for each in vars(builtins).values() if type(each) is type]])
 
 
@@ -144,7 +145,7 @@ class _Told:
                 is_held = any(self._base.__contains__(instance, each) for each in arguments)
                 return (found if is_held else getattr(self._base, self._name).__get__(instance))(*arguments)
             expected = _of_base(self._base, self._name, instance, arguments, keywords)
-            return _agreed(self._name, instance, expected, found(*arguments, **keywords))
+            return agreed(self._name, instance, expected, found(*arguments, **keywords))
 
         return method
 
@@ -190,7 +191,7 @@ def _of_base(base, name, value, others, keywords=None):
         return NotImplemented
 
 
-def _agreed(name, value, expected, answer):
+def agreed(name, value, expected, answer):
     # type: (str, Any, Any, Any) -> Any
     """The other side's answer, if the plain type has given the same before. One whose class says of itself what it
     comes to would do that with what it was told: it is what the plain type gives."""
@@ -204,7 +205,8 @@ def _agreed(name, value, expected, answer):
 def _says_what_it_is(cls):
     # type: (Any) -> bool
     """Has the class of a value an answer of its own to what number it is, whether it is true, or what is in it?"""
-    return any(type(each) is RemoteType and not _OF_ITSELF.isdisjoint(own_of(each)) for each in mro_of(cls))
+    own = [own_of(each).get(name) for each in mro_of(cls) if type(each) is RemoteType for name in _OF_ITSELF]
+    return any(method is not None and method not in answered_here for method in own)
 
 
 def _held_in(base):
@@ -239,7 +241,7 @@ def _reckoned(name, base):
         if value is NotImplemented:
             return value
         if not is_made and not is_opaque(value):
-            value = _agreed(name, self, expected, value)
+            value = agreed(name, self, expected, value)
         return value if standing == HANDED_OVER else marked(value, MADE if is_made else DERIVED, type(self), began)
 
     method.__name__ = name

@@ -10,6 +10,7 @@ from cruxcell.jobs.separated.proxies.facts import (
     MADE,
     is_made_since,
     is_new_since,
+    is_new_value,
     is_opaque,
     made_of,
     number_of,
@@ -288,9 +289,11 @@ def hold_what_was_made(link, numbers, named, value, began):
     # type: (Any, list[int], list[int], object, int) -> bool
     """May one of these containers, which the program has changed since `began`, be equal by now to something that the
     script makes of what it has made: `value` (None: nothing was made), or another object? Not one that the script does
-    not have, or has by a name of the program's (`named`: their addresses). What is not opaque equals plain data."""
+    not have, or has by a name of the program's (`named`: their addresses). What is not opaque equals plain data. What
+    is made may be a container itself, which the script was not given before."""
     apart = named + [id(each) for each in link.objects.held.present(with_values=True)]
     held = [link.containers.entries[number][0] for number in link.containers.held(numbers, apart)]
+    held = [each for each in held if each is not value or not is_new_value(value, began)]
     if value is not None and not is_opaque(value) and not issubclass(type(value), BaseException):
         return bool(held)
     return any("__eq__" in vars(type(each)) and is_made_since(each, began) for each in _objects_in(held))

@@ -96,10 +96,8 @@ def marked(value, standing, cls, began, made_of=None):
         if _TIME.__get__(value) > began:
             _STANDING.__set__(value, standing)
             _MADE_OF.__set__(value, made_of)
-    elif not isinstance(value, BaseException):
-        fields = _get(value, "__dict__")
-        if fields.get("_remote_time", began) > began:
-            fields["_remote_standing"] = standing
+    elif not isinstance(value, BaseException) and is_new_value(value, began):
+        _get(value, "__dict__")["_remote_standing"] = standing
     return value
 
 
@@ -124,6 +122,13 @@ def is_new_since(value, began):
     # type: (Any, int) -> bool
     """Was this opaque object not here when time was `began`?"""
     return bool(_TIME.__get__(value) > began)
+
+
+def is_new_value(value, began):
+    # type: (Any, int) -> bool
+    """The same of what is a value here, with a class of its own."""
+    is_of_the_other_side = "_remote_class" in own_of(type(value))
+    return is_of_the_other_side and bool(_get(value, "__dict__").get("_remote_time", began) > began)
 
 
 def is_of_the_test(value):

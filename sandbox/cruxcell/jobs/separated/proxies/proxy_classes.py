@@ -6,7 +6,7 @@ are that value here and compare as it; exceptions.
 
 import sys
 
-from cruxcell.jobs.separated.proxies import libraries
+from cruxcell.jobs.separated.proxies import flags, libraries
 from cruxcell.jobs.separated.proxies.asking import (
     are_made,
     equals,
@@ -87,6 +87,7 @@ def make_class(name, number, bases, offers, overrides, stands_for):  # noqa: PLR
             namespace["__str__"], namespace["__repr__"] = _told, _shown
             asked = [each for each in offers if each not in ("__str__", "__repr__")]
         else:
+            namespace.update(flags.operators(offers))
             namespace.update(_own_of_value(base, overrides))
             asked = [each for each in offers if each in _OF_VALUES]
     else:
