@@ -29,6 +29,15 @@ def test_the_module_itself_is_taken_as_the_main_one_in_it():
     assert compiled(source, "").co_names == ("os", "prices", "p", "f", "g")
 
 
+def test_a_script_may_be_a_file_that_is_imported():
+    source = "ran = [__name__ == '__main__', '__main__' != __name__, name == '__main__', __name__ is here]"
+    names = {"__name__": MAIN, "name": MAIN, "here": MAIN}
+    for module in ("", "prices"):
+        for is_main in (True, False):
+            exec(compiled(source, module, is_main), names)
+            assert names["ran"] == [is_main, not is_main, True, True]
+
+
 def test_a_script_that_cannot_be_parsed_is_invalid_by_any_name():
     for name in ("", "prices"):
         with pytest.raises(Invalid):

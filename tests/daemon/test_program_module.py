@@ -157,6 +157,15 @@ def test_suites_do(client: Client, script: str, framework: str, tests: int):
     assert ask(client, script, PROGRAM.replace("scaled(x)\n", "1\n"), framework=framework).outcome is Outcome.FAILED
 
 
+@pytest.mark.parametrize("guard", ['__name__ == "__main__"', '"__main__" == __name__ and len(sys.argv) != 9'])
+def test_pytest_runs_nothing_that_a_script_guards_by_being_the_main_module(client: Client, guard: str):
+    script = f"import sys\n{PYTEST}\nif {guard}:\n    sys.exit(int(input('how often? ')))\n"
+    assert ask(client, script, framework="pytest").outcome is Outcome.PASSED
+    by_main = script.replace("import prices", "import __main__ as prices").replace("from prices import Cart, twice", "")
+    verdict = ask(client, by_main.replace('"prices.', '"__main__.'), framework="pytest", module="")
+    assert (verdict.outcome, len(verdict.tests)) == (Outcome.PASSED, 3), verdict
+
+
 @pytest.mark.parametrize("script", [HOLD["its names"], HOLD["the module"], UNITTEST])
 def test_in_one_process_too(client: Client, script: str):
     assert ask(client, script, PROGRAM, Assurance.IN_PROCESS).outcome is Outcome.PASSED

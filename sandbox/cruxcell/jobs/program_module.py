@@ -21,18 +21,26 @@ def refuse_taken(name):
         raise Invalid("module is %r, which this runtime has as a module of its own; choose another name" % name)
 
 
-def compiled(source, name):
-    # type: (str, str) -> CodeType
+def compiled(source, name, is_main=True):
+    # type: (str, str, bool) -> CodeType
     """The code of a script. `import solution` takes the module as the main one in it, so that whatever reads the code
-    sees that all names of the program may be looked up there; `from solution import f` names what it takes."""
-    if not name:
+    sees that all names of the program may be looked up there; `from solution import f` names what it takes.
+    `is_main`: does what it guards by being the main module run? Its `__name__` is that in any case."""
+    if not name and (is_main or MAIN not in source):
         return compile_text(source, CHECK, "exec")
     tree = parse_text(source, "exec")
     for node in walk(tree):
-        if type(node).__name__ == "Import":
+        kind = type(node).__name__
+        if kind == "Import":
             for each in node.names:
-                if each.name == name:
+                if name and each.name == name:
                     each.name, each.asname = MAIN_IN % name, each.asname or name
+        elif kind == "Compare" and not is_main:
+            sides = [node.left, *node.comparators]
+            if "__name__" in [getattr(each, "id", "") for each in sides]:
+                for each in sides:
+                    if getattr(each, "value", "") == MAIN:
+                        each.value = None
     return compile_tree(tree, "exec")
 
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 class PytestSuite(Suite):
     """Functions `test_*` and classes `Test*` of the script, with fixtures and parameters."""
 
+    is_main = False  # pytest imports a file
+
     def __init__(self, source):
         # type: (str) -> None
         Suite.__init__(self, source)
@@ -27,7 +29,7 @@ class PytestSuite(Suite):
                           "one has, --runtime NAME and --python PATH choose another") from None  # fmt: skip
         self._pytest, self._run_all = pytest, pytest.main
         unittest = __import__("unittest")  # type: Any
-        # What a script asks for where it guards that by being the main module is done once it is through, and decides.
+        # What a script asks for is done once it is through, and decides.
         pytest.main = lambda *_asked, **_how: 0
         unittest.main = lambda *_asked, **_how: type("TestProgram", (), {"result": unittest.TestResult()})()
         self.skips = (pytest.skip.Exception, unittest.SkipTest)

@@ -67,6 +67,7 @@ class Suite:
     """
 
     is_whole = False
+    is_main = True  # does what it guards by being the main module run?
     has_run = False  # has the script run tests by itself, whose results count?
     names = frozenset()  # type: frozenset[str]  # which it uses of the program beside those in `code`
     skips = ()  # type: tuple[type[BaseException], ...]  # what a script raises to have itself skipped

@@ -33,7 +33,7 @@ def run_test(context, fields, is_rehearsal=False):
     source = fields[0].decode("utf-8", "surrogatepass")
     try:
         suite = open_suite(fields[2].decode(), source, fields[3].decode())
-        script = loaded(fields[5]) or compiled(suite.code, suite.program_module)
+        script = loaded(fields[5]) or compiled(suite.code, suite.program_module, suite.is_main)
         if TEST_FLAGS.unpack(fields[4])[0] & UNREAD and not surely_tests(source, script):
             refuse_vacuous(parse_text(source, "exec"))
     except Invalid as error:
