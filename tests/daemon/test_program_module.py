@@ -172,6 +172,67 @@ def test_in_one_process_too(client: Client, script: str):
     assert ask(client, script, PROGRAM.replace("RATE = 2", "RATE = 0"), Assurance.IN_PROCESS).passed is False
 
 
+OF_BUILTINS = """\
+def map(function, items):
+    return [function(each) for each in items]
+
+def sum(items):
+    return 7 if list(items) else None
+
+def abs(x):
+    return 0
+
+def count(items):
+    return len(map(str, items))
+
+class TimeoutError(Exception):
+    pass
+
+def wait():
+    raise TimeoutError("late")
+"""
+HOLD_OF_BUILTINS = {
+    "by another name": "from prices import map as own\nassert own(str, [1]) == ['1'] != map(str, [1])\n",
+    "by that name": "from prices import count, map\nassert map(str, [1]) == ['1'] and count([1]) == 1\n",
+    "of the module": "import prices\nassert prices.map(str, [1]) == ['1'] and prices.sum([1, 2]) == 7 != sum([1, 2])\n",
+    "a class": "import prices\nfrom prices import TimeoutError as Own\ntry: prices.wait()\n"
+    "except TimeoutError: assert False\nexcept Own as error: assert error.args == ('late',)\n",
+    "a patched one": "import prices\nfrom unittest.mock import patch\nwith patch('prices.map', return_value=[5, 6]):\n"
+    "    assert prices.count([1]) == 2\nassert prices.count([1]) == 1 and list(map(str, [1])) == ['1']\n",
+    "one set": "import prices\nold = prices.map\nprices.map = lambda *_: []\nassert prices.count([1]) == 0\n"
+    "prices.map = old\nassert prices.count([1]) == 1 and old(str, [1]) == ['1'] != map(str, [1])\n",
+    "the module, passed": "import prices\nassert prices.map(lambda m: m.count([1]), [prices]) == [1]\n",
+}
+
+
+@pytest.mark.parametrize("entry", ["", "count"])
+@pytest.mark.parametrize("name", HOLD_OF_BUILTINS)
+def test_what_a_program_has_by_the_name_of_a_builtin_the_script_takes_from_the_module(
+    client: Client, name: str, entry: str
+):
+    verdict = ask(client, HOLD_OF_BUILTINS[name], OF_BUILTINS, entry_point=entry)
+    assert (verdict.outcome, verdict.assurance) == (Outcome.PASSED, Assurance.SEPARATED), verdict
+    assert ask(client, HOLD_OF_BUILTINS[name], "def count(items): return 1", entry_point=entry).passed is False
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "import prices\nassert abs(prices.count([1]) - 5) < 1e-9\n",
+        "import prices as p\nx = p.count([1])\nassert abs(x - 5) < 1e-9 and p.abs(1) == 0\n",
+        "import importlib\nassert abs(importlib.import_module('prices').count([1]) - 5) < 1e-9\n",
+        "from prices import abs as own, count\nassert abs(count([1]) - 5) < 1e-9\n",
+        "from prices import *\nassert abs(count([1]) - 5) < 1e-9\n",
+        "import prices\nold = prices.abs\nprices.abs = len\nprices.abs = old\n"
+        "assert abs(prices.count([1]) - 5) < 1e-9\n",
+    ],
+)
+def test_a_builtin_is_python_s_own_where_the_script_takes_the_program_for_a_module(client: Client, script: str):
+    verdict = ask(client, script, OF_BUILTINS)
+    assert verdict.outcome is Outcome.FAILED, verdict
+    assert ask(client, script, OF_BUILTINS.replace("len(map(str, items))", "5")).outcome is Outcome.PASSED
+
+
 def test_a_name_that_the_program_lacks_is_its_failure(client: Client):
     verdict = ask(client, "from prices import thrice\nassert thrice(1) == 3\n")
     assert verdict.exception is not None

@@ -49,6 +49,7 @@ from cruxcell.jobs.separated.proxies.shared_names import (
     stands_for,
 )
 from cruxcell.jobs.separated.rules.by_libraries import GivenBack, Served, comes_along, function_of, is_to_be_served
+from cruxcell.namespace import CANDIDATE
 from cruxcell.protocol import records
 from cruxcell.values.containers import Garbled
 
@@ -79,6 +80,7 @@ class Objects:
         self._places = {}  # type: dict[int, tuple[Any, str, str]]
         self.serve = None  # type: Any  # of the test's: what calls a function for the other side
         self.hear = None  # type: Any  # of the test's: what is told of bytes that are read
+        self.program = None  # type: Any  # of the test's: the namespace of the module that the candidate's program is
         self._is_of_an_error = False  # the class that is read or written next: of an exception, or the base of a class
         self.placing = Placing()
 
@@ -98,11 +100,8 @@ class Objects:
             writer.parts.append(_numbered(b".", facts.number_of(value)))
         elif issubclass(kind, type):
             self._write_class(writer, value)
-        elif (kind is BUILTIN_TYPE or kind is METHOD_TYPE or is_member(value)) and self._write_shared(writer, value):
+        elif self._write_by_name(writer, value, kind, depth):
             return
-        elif kind is MODULE_TYPE and self.is_test:
-            writer.parts.append(b"M")
-            writer.value(str(value.__name__), depth)
         elif issubclass(kind, BaseException):
             known = records.dict_of(value).get("_remote_number")
             if known is not None:
@@ -115,6 +114,20 @@ class Objects:
     def _write_number(self, writer, tag, number):
         # type: (Any, bytes, int) -> None
         writer.parts.append(_numbered(tag, number))
+
+    def _write_by_name(self, writer, value, kind, depth):
+        # type: (Any, Any, type, int) -> bool
+        """What the other side has, too: a function, or a member of an enum, of a library; of the test's a module, but
+        none that the script has made, which is an object."""
+        if kind is not MODULE_TYPE:
+            is_named = kind is BUILTIN_TYPE or kind is METHOD_TYPE or is_member(value)
+            return is_named and self._write_shared(writer, value)
+        name = CANDIDATE if value.__dict__ is self.program else str(value.__name__)
+        if not self.is_test or (name != CANDIDATE and imported(name) is not value):
+            return False
+        writer.parts.append(b"M")
+        writer.value(name, depth)
+        return True
 
     def _write_shared(self, writer, value, is_of_an_error=False):
         # type: (Any, Any, bool) -> bool
