@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import reduce
 from math import comb
+from operator import add
 
 
 def pass_at_k(n: int, c: int, k: int) -> float:
@@ -46,8 +48,11 @@ def reference_pass_at_k(n: int, c: int, k: int) -> float:
 
 
 def mean_percent(values: Iterable[float]) -> float:
-    """The mean of `values` (fractions) in percent. Raises ValueError if there are none."""
+    """The mean of `values` (fractions) in percent. Raises ValueError if there are none.
+
+    They are added one by one, as `sum` did before Python 3.12: the last bit is the same on every interpreter.
+    """
     values = list(values)
     if not values:
         raise ValueError("the mean of nothing is not a number: there are no tasks.")
-    return sum(values) / len(values) * 100
+    return reduce(add, values) / len(values) * 100

@@ -8,6 +8,7 @@ from types import CodeType
 
 import pytest
 from cruxcell.analysis import compiled
+from cruxcell.analysis.bytecode import LOADS, names_of
 from cruxcell.analysis.compiled import loaded, loaded_list, told
 from cruxcell.analysis.parsing import CHECK, compile_text
 from interpreters import Twin, twins
@@ -94,6 +95,14 @@ def test_code_that_has_run_is_made_anew_with_all_that_is_in_it():
         code, again = [next(each for each in one.co_consts if type(each) is CodeType) for one in (code, again)]
         assert again == code
         assert (again is code) is (sys.version_info < (3, 11))
+
+
+def test_code_may_be_nested_deeper_than_python_may_recur():
+    """As compilers from 3.12 on nest it."""
+    code = compile_text("innermost", CHECK, "exec")
+    for _ in range(3 * sys.getrecursionlimit()):
+        code = compile_text("outer", CHECK, "exec").replace(co_consts=(code,))
+    assert names_of(code, LOADS) == names_of(compiled.anew(code), LOADS) == {"innermost", "outer"}
 
 
 def test_what_is_too_much_is_not_told(monkeypatch: pytest.MonkeyPatch):

@@ -56,7 +56,12 @@ def test_the_references_quirks():
     assert reference_pass_at_k(4, 0, 4) == 0.0
 
 
-def test_mean_of_nothing_is_refused():
+def test_the_mean_is_the_same_to_the_last_bit_on_every_interpreter():
     assert mean_percent([0.5, 1.0]) == 75.0
+    mixed = [0.1] * 6 + [0.7]  # which sum() rounds otherwise from Python 3.12 on
+    assert mean_percent(mixed) == 18.57142857142857
+
+
+def test_mean_of_nothing_is_refused():
     with pytest.raises(ValueError, match="no tasks"):
         mean_percent([])

@@ -132,6 +132,7 @@ async def test_a_lean_zygote_holds_few_modules(kept: Kept):
 LEAN = {
     "abc", "builtins", "codecs", "errno", "fcntl", "gc", "genericpath", "io", "marshal", "opcode", "os", "os.path",
     "posix", "posixpath", "resource", "select", "stat", "struct", "sys", "time", "unicodedata", "zipimport",
+    *(["linecache"] if sys.version_info >= (3, 13) else []),  # which the interpreter loads for `python -c` itself
 }  # fmt: skip
 
 

@@ -32,9 +32,7 @@ class Anatomy:
 
     def __init__(self, code):
         # type: (Any) -> None
-        self.codes = [code]  # type: list[Any]
-        for item in self.codes:
-            self.codes.extend([const for const in item.co_consts if type(const) is _Code])
+        self.codes = all_codes(code)
         self.bytecodes = [item.co_code for item in self.codes]  # type: list[bytes]
         self.operations = [frozenset(bytecode[0::2]) for bytecode in self.bytecodes]
         self.names = [item.co_names for item in self.codes]  # type: list[tuple[str, ...]]
@@ -75,7 +73,7 @@ def lacked_names(program, namespace):
 def names_of(code, operations):
     # type: (Any, frozenset[int]) -> set[str]
     """The names that these operations are about, in the code and in all that is nested in it."""
-    return own_names(code, operations).union(*[names_of(each, operations) for each in nested_codes(code)])
+    return set().union(*[own_names(each, operations) for each in all_codes(code)])
 
 
 # What changes its own process, or asks it: the program has an environment, random numbers and so on of its own. Names,
@@ -103,6 +101,16 @@ def nested_codes(code):
     # type: (Any) -> list[Any]
     """The codes that stand in the code's constants."""
     return [each for each in code.co_consts if type(each) is _Code]
+
+
+def all_codes(code):
+    # type: (Any) -> list[Any]
+    """The code and all that is nested in it, each behind that in which it stands. Newer compilers nest deeper than
+    Python may recur."""
+    codes = [code]
+    for each in codes:
+        codes += nested_codes(each)
+    return codes
 
 
 def own_names(code, operations):

@@ -8,6 +8,8 @@ bytes that this interpreter has made for the same script.
 import marshal
 import sys
 
+from cruxcell.analysis.bytecode import all_codes
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import CodeType  # noqa: F401 - in type comments
@@ -54,8 +56,10 @@ def anew(code):
     to know may take one place less of those that recursion has."""
     if sys.version_info < (3, 11):
         return code
-    nested = [anew(each) if type(each) is type(code) else each for each in code.co_consts]
-    return code.replace(co_consts=tuple(nested))
+    made = {}  # type: dict[int, Any]
+    for each in reversed(all_codes(code)):
+        made[id(each)] = each.replace(co_consts=tuple([made.get(id(const), const) for const in each.co_consts]))
+    return made[id(code)]
 
 
 def _loaded(data):

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _OPMAP = opcode.opmap
 _LOAD_FAST, _EXTENDED_ARG = _OPMAP["LOAD_FAST"], _OPMAP["EXTENDED_ARG"]
+_LOAD_TWO = _OPMAP.get("LOAD_FAST_LOAD_FAST", -1)  # from 3.13 on, of four bits each
 # Where a variable may be loaded that the text does not read: in-place operations, comprehensions without a frame.
 _LOADING = frozenset(
     number for name, number in _OPMAP.items() if name.startswith("INPLACE_") or name == "LOAD_FAST_AND_CLEAR"
@@ -60,6 +61,8 @@ def _loads_all(source, code, name="f"):
     for operation, argument in zip(operations, arguments):
         if operation == _LOAD_FAST and previous != _EXTENDED_ARG:
             loaded.add(argument)
+        elif operation == _LOAD_TWO and previous != _EXTENDED_ARG:
+            loaded.update((argument >> 4, argument & 15))
         elif operation == _BINARY_OP and argument >= _FIRST_IN_PLACE:
             return False
         previous = operation

@@ -2,7 +2,7 @@
 
 import sys
 
-from cruxcell.analysis.bytecode import nested_codes
+from cruxcell.analysis.bytecode import all_codes
 from cruxcell.analysis.parsing import CHECK
 from cruxcell.jobs.separated.rules.script import constant_texts, texts_in
 
@@ -35,9 +35,7 @@ class OwnCode:
 
 def _codes_of(script):
     # type: (CodeType) -> set[CodeType]
-    codes = [script]  # type: list[Any]
-    for each in codes:
-        codes += nested_codes(each)
+    codes = all_codes(script)
     found, of_script = set(codes), script.co_flags & _FLAGS
     for text in texts_in([const for each in codes for const in each.co_consts]):
         for source, mode in _sources(text):
