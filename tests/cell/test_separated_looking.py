@@ -61,6 +61,8 @@ class Link:
     def refuse(self, why: str) -> None:
         raise TypeError(why)
 
+    invalid = refuse
+
 
 def test_a_source_is_lines_and_the_number_of_the_first(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(inspect, "findsource", inspect.findsource)

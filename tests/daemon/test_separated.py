@@ -26,8 +26,8 @@ ONE_THREAD = "import threading\ndef f():\n    threading.Thread(target=print).sta
 ONE_FOLDER = "import tempfile\ndef f():\n    return len([tempfile.mkdtemp()])\n"
 
 
-# What works with files: by the names of what writes, links or opens them.
-FILES = r"tempfile|\.db\b|open\(|Path\(|os\.\w*(?:dir|link|name)\w*\("
+# What works with files: by the names of what writes, links, opens or counts them.
+FILES = r"tempfile|disk_usage|\.db\b|open\(|Path\(|os\.\w*(?:dir|link|name)\w*\("
 
 
 def possible(client: Client) -> dict[str, tuple[str, str, str, str]]:

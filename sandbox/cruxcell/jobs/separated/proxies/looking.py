@@ -156,7 +156,7 @@ def follow_tracers(link):
     def exchange(operation, fields):
         # type: (str, list[Any]) -> Any
         if sys.gettrace() is not None or sys.getprofile() is not None:
-            link.refuse(_UNTRACED % ("settrace" if sys.gettrace() is not None else "setprofile"))
+            link.invalid(_UNTRACED % ("settrace" if sys.gettrace() is not None else "setprofile"))
         return ask(operation, fields)
 
     link.alongside.exchange = exchange
