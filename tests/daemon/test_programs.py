@@ -290,6 +290,21 @@ def test_the_program_is_a_module_for_every_kind(native: Client):
     assert [verdict for verdict in verdicts if not verdict.passed] == []
 
 
+def test_a_program_may_ask_for_a_larger_stack_in_every_kind(native: Client):
+    program = (
+        "import resource, sys\nresource.setrlimit(resource.RLIMIT_STACK, (-1, -1))\nsys.setrecursionlimit(5000)\n"
+        "def f(n): return n and 1 + f(n - 1)\n"
+    )
+    checks = [
+        CallCheck("f(2000)", "2000", id="alone"),
+        CallCheck("f(int('2000'))", "2000", entry_point="f", id="argued"),
+        ScriptCheck("assert f(2000) == 2000", "f", id="by its calls"),
+        ScriptCheck("found = f(2000)\nassert found == 2000", "f", id="script"),
+    ]
+    verdicts = native.check([Task(program, checks), Task(f"{program}print(f(2000))", [StdioCheck("", "2000")])])
+    assert [verdict for verdict in verdicts if not verdict.passed] == []
+
+
 BY_OTHER_MEANS = """
 from math import *
 from itertools import *

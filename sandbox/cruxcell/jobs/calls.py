@@ -71,7 +71,7 @@ def run_calls(context, fields, more_flags=0):  # noqa: C901 - who arms the seal 
     if not sharing:
         if flags & BUNDLED:
             return spent
-        context.last_check()
+        begin_alone(context, fields[1].decode("utf-8", "surrogatepass"))
     runnable = messages.DIRECT + (messages.ARGUED + messages.EXPRESSION if flags & RUN_EXPRESSIONS else "")
     for index, (kind, _, code) in enumerate(planned):
         if kind in runnable and code is not None:
@@ -142,6 +142,15 @@ def share(context, flags, bound, planned):
     if flags & TOGETHER or not (flags & BUNDLED or calls > sum(apart)):
         return False, planned
     return True, tuple([(messages.ALONE, "", None) if alone else item for alone, item in zip(apart, planned)])
+
+
+def begin_alone(context, source):
+    # type: (JobContext, str) -> None
+    """Nothing follows what runs now: where its program asks for what a worker cannot tell as the library does, it has
+    functions of ours."""
+    context.last_check()
+    stack_limit.install_for(source)
+    disk_figures.install_for(source, context.scratch_bytes)
 
 
 def no_seal(report, index, record=b""):  # noqa: ARG001 - as the helper's

@@ -6,7 +6,7 @@ from cruxcell.analysis import bytecode
 from cruxcell.analysis.compiled import loaded_list
 from cruxcell.analysis.hermetic import names_bound_by
 from cruxcell.analysis.parsing import PROGRAM, Invalid, classify_call, compile_text
-from cruxcell.jobs.calls import CALL, clear, loaded_count, no_seal, share
+from cruxcell.jobs.calls import CALL, begin_alone, clear, loaded_count, no_seal, share
 from cruxcell.jobs.context import RULE, JobContext  # noqa: F401 - in type comments
 from cruxcell.namespace import fresh_namespace, module_namespace, set_recursion_depth
 from cruxcell.protocol import frames, messages, records
@@ -72,7 +72,7 @@ def run_series(context, fields, more_flags=0):
     if program is None or planned[0][0] != messages.DIRECT or (flags & BUNDLED and not sharing):
         return 0
     if not sharing:
-        context.last_check()
+        begin_alone(context, source)
     _make_calls(context, fresh_namespace() if sharing else module_namespace(), program, names, calls)
     used = clear(context, loaded)
     seal(report, 0)
