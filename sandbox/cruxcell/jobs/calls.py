@@ -146,11 +146,9 @@ def share(context, flags, bound, planned):
 
 def begin_alone(context, source):
     # type: (JobContext, str) -> None
-    """Nothing follows what runs now: where its program asks for what a worker cannot tell as the library does, it has
-    functions of ours."""
+    """Nothing follows what runs now, so its program may have functions of ours. `os.statvfs` stays refused."""
     context.last_check()
     stack_limit.install_for(source)
-    disk_figures.install_for(source, context.scratch_bytes)
 
 
 def no_seal(report, index, record=b""):  # noqa: ARG001 - as the helper's
