@@ -22,11 +22,11 @@ def test_a_name_that_a_module_has_may_not(name: str):
 
 def test_the_module_itself_is_taken_as_the_main_one_in_it():
     source = "import os, prices\nimport prices as p\nfrom prices import f\ndef g():\n    import prices, prices.core\n"
-    code = compiled(source, "prices")
+    code = compiled(source, "prices", True)
     assert (code.co_filename, code.co_names) == (CHECK, ("os", IN_IT, MAIN, "prices", "p", "f", "g"))
     inner = next(each for each in code.co_consts if hasattr(each, "co_names"))
     assert (inner.co_names, inner.co_varnames) == ((IN_IT, MAIN, "prices.core"), ("prices",))
-    assert compiled(source, "").co_names == ("os", "prices", "p", "f", "g")
+    assert compiled(source, "", True).co_names == ("os", "prices", "p", "f", "g")
 
 
 def test_a_script_may_be_a_file_that_is_imported():
@@ -41,7 +41,7 @@ def test_a_script_may_be_a_file_that_is_imported():
 def test_a_script_that_cannot_be_parsed_is_invalid_by_any_name():
     for name in ("", "prices"):
         with pytest.raises(Invalid):
-            compiled("import", name)
+            compiled("import", name, True)
 
 
 @pytest.mark.parametrize(

@@ -95,6 +95,12 @@ def test_only_two_statuses_are_tried_again():
     assert retryable == ["UNAVAILABLE", "RESOURCE_EXHAUSTED"]
 
 
+def ended(code: str, details: str) -> Failure:
+    """What the client makes of a call that ended so."""
+    call = SimpleNamespace(code=lambda: grpc.StatusCode[code], details=lambda: details, trailing_metadata=lambda: None)
+    return failure_of(call)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     ("code", "details", "is_lost"),
     [
@@ -106,8 +112,7 @@ def test_only_two_statuses_are_tried_again():
 )
 def test_a_call_whose_status_is_lost_is_sent_again(code, details, is_lost):
     """gRPC makes one up where a server dies as a request is written to it, or shuts down before it takes it over."""
-    call = SimpleNamespace(code=lambda: grpc.StatusCode[code], details=lambda: details, trailing_metadata=lambda: None)
-    assert failure_of(call).retryable is is_lost  # type: ignore[arg-type]
+    assert ended(code, details).retryable is is_lost
 
 
 @pytest.mark.parametrize(
@@ -125,8 +130,7 @@ def test_a_call_whose_status_is_lost_is_sent_again(code, details, is_lost):
     ],
 )
 def test_a_call_that_was_broken_off_or_refused_has_reached_a_server(code, details, has_arrived):
-    call = SimpleNamespace(code=lambda: grpc.StatusCode[code], details=lambda: details, trailing_metadata=lambda: None)
-    assert failure_of(call).has_arrived is has_arrived  # type: ignore[arg-type]
+    assert ended(code, details).has_arrived is has_arrived
 
 
 @pytest.mark.parametrize(

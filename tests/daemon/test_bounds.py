@@ -237,7 +237,7 @@ async def test_a_message_that_does_not_come_is_not_waited_for(monkeypatch):
 async def test_nobody_watches_health_for_ever(monkeypatch):
     """Nor does who takes nothing of what is sent."""
     monkeypatch.setattr(health, "_WATCH_S", 0.1)
-    server, watched = grpc.aio.server(), Health()
+    server, watched = grpc.aio.server(), Health(lambda _peer: None)
     watched.add_to(server)
     watched.set("", health.Status.Value("SERVING"))
     port = server.add_insecure_port("127.0.0.1:0")

@@ -25,9 +25,9 @@ from cruxbox.cli.resuming import Done, Going, Restart, Resume, check_types, dige
 from cruxbox.cli.running import Running, parameter, with_options
 from cruxbox.cli.show import note, print_json, print_table, progress_bar
 from cruxbox.cli.whereabouts import Whereabouts
-from cruxbox.errors import DataError, InvalidRequest
+from cruxbox.errors import InvalidRequest
 from cruxbox.printable import counted
-from cruxbox.problems.reading import ReadProblem, read_problems, read_samples
+from cruxbox.problems.reading import ReadProblem, read_problems, read_samples, refuse_if_none_can_run
 from cruxbox.problems.results import FAULT, Fields, fields_of_fault, marks_of, mean_pass_at_k, scores_of
 from cruxbox.problems.running import Runner, Way
 from cruxbox.problems.shapes import NoProblem, Problem, Problems, Sample
@@ -186,8 +186,8 @@ def _run(
     running = whereabouts.running
     with running.connect(dressed=False, server_args=whereabouts.server_args) as client, progress_bar("samples") as bar:
         todo = list(zip([at for at, _ in todo], whereabouts.checked(client)))
-        if not done.fields and all(sample.fault for _, sample in todo):
-            raise DataError(f"{todo[0][1].where}: {todo[0][1].fault}")
+        if not done.fields:
+            refuse_if_none_can_run([sample for _, sample in todo])
         runtimes = {sample.runtime for _, sample in todo if not sample.fault}
         refuse_unless_they_run(sources, client, runtimes, running.task)
         usual = running.limits.cpu_ms == CPU_LIMIT_S * 1000 and not running.limits.memory_bytes

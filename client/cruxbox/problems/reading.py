@@ -82,9 +82,14 @@ def read_samples(path: Path, problems: Problems, *, clean: bool = False, runtime
     if runtime_column:
         _check_column(path, found, problems, runtime_column)
         found = [sample if sample.fault else _with_runtime(sample, problems, runtime_column) for sample in found]
-    if all(sample.fault for sample in found):
-        raise DataError(f"{found[0].where}: {found[0].fault}")
+    refuse_if_none_can_run(found)
     return found
+
+
+def refuse_if_none_can_run(samples: Sequence[Sample]) -> None:
+    """DataError with the fault of the first, where each of the samples has one."""
+    if all(sample.fault for sample in samples):
+        raise DataError(f"{samples[0].where}: {samples[0].fault}")
 
 
 def _samples(record: Record | BadRow, where: str, problems: Problems, clean: bool) -> Iterator[Sample]:

@@ -37,7 +37,7 @@ class Health:
         came: told the peer of each RPC.
     """
 
-    def __init__(self, came: Callable[[str], None] = lambda _peer: None) -> None:
+    def __init__(self, came: Callable[[str], None]) -> None:
         self._came = came
         self._statuses: dict[str, int] = {}
         self._changed = asyncio.Event()

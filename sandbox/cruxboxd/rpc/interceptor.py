@@ -132,7 +132,8 @@ class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
         method = handler_call_details.method
         # Asked for once: gRPC makes it anew each time, from as many headers as somebody sent.
         metadata = handler_call_details.invocation_metadata or ()
-        if _is_too_long(metadata):
+        header_bytes = sum(headers.size_of(name, value) for name, value in metadata)
+        if header_bytes > MOST_HEADER_BYTES:
             return grpc.stream_stream_rpc_method_handler(self._refuse_headers)
         handler = await continuation(handler_call_details)
         if handler is None or method.startswith(_OPEN_TO_ALL):
@@ -144,7 +145,7 @@ class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
         else:
             return None  # there are no other kinds of method here
         return grpc.stream_stream_rpc_method_handler(
-            self._passing(method, metadata, behaviour), None, handler.response_serializer
+            self._passing(method, metadata, header_bytes, behaviour), None, handler.response_serializer
         )
 
     def _single(self, answer: Callable[[Any, Context], Awaitable[Any]], parse: Parse) -> Behaviour:
@@ -237,7 +238,9 @@ class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
         self._observer.refused("", "too_large")
         await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, f"the headers are over {MOST_HEADER_BYTES} bytes")
 
-    def _passing(self, method: str, metadata: Metadata, behave: Behaviour) -> Callable[[Any, Context], Awaitable[None]]:
+    def _passing(
+        self, method: str, metadata: Metadata, header_bytes: int, behave: Behaviour
+    ) -> Callable[[Any, Context], Awaitable[None]]:
         async def answer(_requests: Any, context: Context) -> None:
             """One RPC from its beginning to its end, however it ends."""
             rpc = Rpc(
@@ -245,7 +248,7 @@ class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
                 task=asyncio.current_task(),
             )  # fmt: skip
             current_rpc.set(rpc)
-            self.arriving.began(rpc, sum(headers.size_of(name, value) for name, value in metadata))
+            self.arriving.began(rpc, header_bytes)
             try:
                 refused = await self._behaved(rpc, metadata, context, behave)
                 rpc.cut = partial(self.connections.unread, rpc.peer)
@@ -350,11 +353,6 @@ async def _sent(sending: Awaitable[None]) -> None:
         await sending
     except grpc.aio.InternalError:
         raise _Gone from None
-
-
-def _is_too_long(metadata: Metadata) -> bool:
-    """Are these more headers than gRPC lets in?"""
-    return sum(headers.size_of(name, value) for name, value in metadata) > MOST_HEADER_BYTES
 
 
 def _parsed(parse: Parse, data: bytes) -> Any:

@@ -21,7 +21,7 @@ def refuse_taken(name):
         raise Invalid("module is %r, which this runtime has as a module of its own; choose another name" % name)
 
 
-def compiled(source, name, is_main=True):
+def compiled(source, name, is_main):
     # type: (str, str, bool) -> CodeType
     """The code of a script. `import solution` takes the module as the main one in it, so that whatever reads the code
     sees that all names of the program may be looked up there; `from solution import f` names what it takes.

@@ -269,7 +269,7 @@ def run_script(context, fields):
     try:
         program = compile_text(source, PROGRAM, "exec")
         suite = open_suite(fields[4].decode(), script, fields[5].decode())
-        test = compiled(suite.code, suite.program_module)
+        test = compiled(suite.code, suite.program_module, suite.is_main)
         if flags & LOOK:
             refuse_vacuous(parse_text(script, "exec"))
     except Invalid as error:

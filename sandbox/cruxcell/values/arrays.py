@@ -55,7 +55,7 @@ def written_type(dtype):
 def is_written(dtype):
     # type: (Any) -> bool
     """Does an array of this type cross by value?"""
-    return dtype.kind == "O" or written_type(dtype) is not None
+    return _name_of(dtype) is not None
 
 
 def _name_of(dtype):

@@ -114,7 +114,7 @@ class Lender:
     def begin(self, bound=(), root="", shows=None, lacking=(), known=None):
         # type: (Any, str, Callable[[object], bool] | None, Any, dict[str, Any] | None) -> None
         """The names of the program are there: `bound` are those that it binds, `lacking` those that it reads and does
-        not have, `root` is what is tested. `shows`: has the program got this object of the script's? `given`: what the
+        not have, `root` is what is tested. `shows`: has the program got this object of the script's? `known`: what the
         names of a module of its own stand for, as the program knows."""
         self._given = {} if known is None else known
         is_apart = self._of_program is not self._namespace  # then no statement binds a name of the program's
