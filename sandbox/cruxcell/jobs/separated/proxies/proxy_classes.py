@@ -301,12 +301,13 @@ _GIVING_ITEMS = ("__iter__", "__getitem__")
 
 def _is_same(self, other):
     # type: (object, object) -> Any
-    """Identity, as for any object; two of a class that the script knows by its name may hold the same. A script that
-    fails may have expected the answer of the object's class."""
+    """Whether an object equals itself its class says, which is told of nothing else by that. Two objects are different;
+    two of a class that the script knows by its name may hold the same. A script that fails may have expected the answer
+    of the object's class."""
+    if is_reading():  # what are two here are two over there
+        return self is other or NotImplemented
     if self is other:
-        return True
-    if is_reading():  # they are two over there
-        return NotImplemented
+        return connection[0].ask("special", self, "__eq__", other)
     if type(other) is type(self) and connection[0].means_a_class(type(self)):
         found = hold_the_same(connection[0], self, other)
         if found is None:
