@@ -15,6 +15,7 @@ from cruxcell.jobs.separated.proxies.asking import (
     hashed,
     method_of,
     own_of_value,
+    tells_equal,
     unsaid,
 )
 from cruxcell.jobs.separated.proxies.copies import copied_there
@@ -229,7 +230,7 @@ def _arithmetic(name):
     have a value for the other operand; and what comes of objects that the test has made alone may be a value. So may
     what comes of them and values, unless it is the same for all that are equal: `V(7) - 7` would ask for that alone."""
     not_said = unsaid(name)
-    tells_equal = name.strip("_").lstrip("ri") not in _TELL_NO_EQUAL
+    may_tell_equal = tells_equal(name)
 
     def method(self, *others):
         # type: (object, object) -> Any
@@ -241,14 +242,11 @@ def _arithmetic(name):
         if value is NotImplemented or is_opaque(value):
             given = _operands(self, *others)
             return value if standing == HANDED_OVER else marked(value, DERIVED, type(self), began, given)
-        operands = others if tells_equal else [each for each in others if is_opaque(each)]
+        operands = others if may_tell_equal else [each for each in others if is_opaque(each)]
         return value if are_made(self, *operands) else not_said(self)
 
     method.__name__ = name
     return method
-
-
-_TELL_NO_EQUAL = frozenset(["add", "mul", "pow", "matmul", "lshift"])
 
 
 def _is_no_value(operand):
