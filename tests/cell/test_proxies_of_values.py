@@ -91,11 +91,22 @@ def test_what_a_function_returned_is_not_reckoned_with_a_value_of_the_test_s(oth
 
 
 def test_what_the_test_has_made_is_what_its_class_says(other: Other):
-    new = number(other, facts.MADE, "__add__ __lt__ __round__")
-    other.answers["special"] = [3, True, 9, 8, 5]
-    assert (new + new, new < new, round(new, 2), new + 1) == (3, True, 9, 8)
+    new = number(other, facts.MADE, "__add__ __lt__ __round__ __sub__")
+    other.answers["special"] = [3, True, 9, 5, 6, 5]
+    assert (new + new, new < new, round(new, 2), new + 1, new - 1) == (3, True, 9, 5, 6)
     with pytest.raises(TypeError, match="is not what the plain type gives"):
-        new + 1
+        new - 1
+
+
+def test_what_came_of_values_that_the_test_has_made_and_plain_data_is_what_their_class_says(other: Other):
+    new, came, given = (number(other, each, "__add__ __sub__") for each in (facts.MADE, facts.DERIVED, facts.DERIVED))
+    facts.marked(came, facts.DERIVED, type(came), 0, (facts.OF_VALUES,))
+    other.answers["special"] = [3, 4, 5]
+    assert (came + 1, came + new, new + came) == (3, 4, 5)
+    for asks in (lambda: came - 1, lambda: given + 1, lambda: new + given, lambda: came + given):
+        other.answers["special"] = [5]
+        with pytest.raises(TypeError, match="is not what the plain type gives"):
+            asks()
 
 
 def test_a_descriptor_of_the_program_s_is_in_no_class_of_the_script_s(other: Other):

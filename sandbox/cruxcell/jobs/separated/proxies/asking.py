@@ -11,10 +11,12 @@ from cruxcell.jobs.separated.proxies.facts import (
     DERIVED,
     HANDED_OVER,
     MADE,
+    OF_VALUES,
     is_of_the_test,
     is_opaque,
     marked,
     now,
+    operands_of,
     standing_of,
 )
 from cruxcell.jobs.separated.proxies.operations import ARITHMETIC, DESCRIPTORS, SPECIAL, STEADY, mro_of, own_of
@@ -55,6 +57,15 @@ def method_of(name):
 def are_made(*values):
     # type: (object) -> bool
     return all(map(is_of_the_test, values))
+
+
+def tells_equal(name):
+    # type: (str) -> bool
+    """Is what the operator gives the same for all operands that are equal? `V(7) - 7` would ask for that alone."""
+    return name.strip("_").lstrip("ri") not in _TELL_NO_EQUAL
+
+
+_TELL_NO_EQUAL = frozenset(["add", "mul", "pow", "matmul", "lshift"])
 
 
 def unsaid(name):
@@ -225,9 +236,10 @@ def _held_in(base):
 
 def _reckoned(name, base):
     # type: (str, Any) -> Any
-    """Between values that the test has made, what their class says. Of others the plain type has to give the same; and
-    what a function returned is not asked with a value of the test's."""
-    not_said = unsaid(name)
+    """Between values that the test has made, what their class says; by an operator that does not tell equal ones, also
+    with plain data, and of what came of that. Of others the plain type has to give the same; and what a function
+    returned is not asked with a value of the test's."""
+    not_said, may_tell_equal = unsaid(name), tells_equal(name)
 
     def method(self, *others):
         # type: (object, object) -> Any
@@ -235,14 +247,25 @@ def _reckoned(name, base):
         is_made, standing = are_made(self, *operands), standing_of(self)
         if standing == HANDED_OVER and not all(issubclass(type(other), RemoteBase) for other in operands):
             return not_said(self, *[other for other in others if not is_stdlib(type(other))])
-        expected = NotImplemented if is_made else _of_base(base, name, self, others)
+        is_believed = is_made or not (may_tell_equal or any(map(_is_handed_over, (self, *operands))))
+        expected = NotImplemented if is_believed else _of_base(base, name, self, others)
         began = now()
         value = connection[0].ask("special", self, name, *others)
         if value is NotImplemented:
             return value
-        if not is_made and not is_opaque(value):
+        if not is_believed and not is_opaque(value):
             value = agreed(name, self, expected, value)
-        return value if standing == HANDED_OVER else marked(value, MADE if is_made else DERIVED, type(self), began)
+        if standing == HANDED_OVER:
+            return value
+        given = (OF_VALUES,) if is_believed else ()
+        return marked(value, MADE if is_made else DERIVED, type(self), began, given)
 
     method.__name__ = name
     return method
+
+
+def _is_handed_over(operand):
+    # type: (object) -> bool
+    """Is it of the program's, and neither made by the test nor come of what the test has made and of plain data?"""
+    is_of_the_program = issubclass(type(operand), RemoteBase)
+    return is_of_the_program and not (standing_of(operand) == MADE or operands_of(operand))

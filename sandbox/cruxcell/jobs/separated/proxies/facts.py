@@ -84,7 +84,7 @@ def standing_of(value):
     return found
 
 
-def marked(value, standing, cls, began, made_of=None):
+def marked(value, standing, cls, began, made_of=()):
     # type: (Any, int, object, int, Any) -> Any
     """`value`, with that standing if it is an object of that class which was not here when time was `began`, and has
     come for this thread. One that was keeps its own: or what a function has returned, to another thread meanwhile,
@@ -97,14 +97,15 @@ def marked(value, standing, cls, began, made_of=None):
             _STANDING.__set__(value, standing)
             _MADE_OF.__set__(value, made_of)
     elif not isinstance(value, BaseException) and is_new_value(value, began):
-        _get(value, "__dict__")["_remote_standing"] = standing
+        _get(value, "__dict__").update(_remote_standing=standing, _remote_made_of=made_of)
     return value
 
 
 def made_of(value):
     # type: (Any) -> Any
-    """What the test gave the class when it made this object (`equality.shown_by`)."""
-    return _MADE_OF.__get__(value)
+    """What the test gave the class when it made this object (`equality.shown_by`); of what came of an operator, what it
+    came of."""
+    return _MADE_OF.__get__(value) if is_opaque(value) else _get(value, "__dict__")["_remote_made_of"]
 
 
 def fixed_value(value, make):
@@ -140,8 +141,7 @@ def is_of_the_test(value):
 def operands_of(value):
     # type: (Any) -> tuple[Any, ...]
     """(OF_MADE or OF_VALUES, objects that the test has made) of what came of these by operators; () of all else."""
-    is_derived = is_opaque(value) and standing_of(value) == DERIVED
-    return made_of(value) if is_derived else ()
+    return made_of(value) if standing_of(value) == DERIVED else ()
 
 
 def is_made_since(value, began):

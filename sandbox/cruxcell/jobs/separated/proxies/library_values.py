@@ -44,7 +44,8 @@ def _equals(self, other):
     # type: (object, object) -> Any
     if is_reading():
         return NotImplemented
-    return self is other or _value_of(self) == _value_of(other)
+    value = _value_of(self)
+    return value == (value if self is other else _value_of(other))  # a NaN does not equal itself
 
 
 def _hash(self):

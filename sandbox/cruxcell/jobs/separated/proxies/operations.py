@@ -66,6 +66,7 @@ ASKED = {
     "__next__": next,
     "__reversed__": reversed,
     "__len__": len,
+    "__length_hint__": _by_name("__length_hint__"),
     "__bool__": bool,
     "__getitem__": _operator.getitem,
     "__setitem__": _operator.setitem,

@@ -15,6 +15,7 @@ from cruxcell.jobs.separated.proxies.asking import (
     hashed,
     method_of,
     own_of_value,
+    tells_equal,
     unsaid,
 )
 from cruxcell.jobs.separated.proxies.copies import copied_there
@@ -229,7 +230,7 @@ def _arithmetic(name):
     have a value for the other operand; and what comes of objects that the test has made alone may be a value. So may
     what comes of them and values, unless it is the same for all that are equal: `V(7) - 7` would ask for that alone."""
     not_said = unsaid(name)
-    tells_equal = name.strip("_").lstrip("ri") not in _TELL_NO_EQUAL
+    may_tell_equal = tells_equal(name)
 
     def method(self, *others):
         # type: (object, object) -> Any
@@ -241,14 +242,11 @@ def _arithmetic(name):
         if value is NotImplemented or is_opaque(value):
             given = _operands(self, *others)
             return value if standing == HANDED_OVER else marked(value, DERIVED, type(self), began, given)
-        operands = others if tells_equal else [each for each in others if is_opaque(each)]
+        operands = others if may_tell_equal else [each for each in others if is_opaque(each)]
         return value if are_made(self, *operands) else not_said(self)
 
     method.__name__ = name
     return method
-
-
-_TELL_NO_EQUAL = frozenset(["add", "mul", "pow", "matmul", "lshift"])
 
 
 def _is_no_value(operand):
@@ -301,12 +299,13 @@ _GIVING_ITEMS = ("__iter__", "__getitem__")
 
 def _is_same(self, other):
     # type: (object, object) -> Any
-    """Identity, as for any object; two of a class that the script knows by its name may hold the same. A script that
-    fails may have expected the answer of the object's class."""
+    """Whether an object equals itself its class says, which is told of nothing else by that. Two objects are different;
+    two of a class that the script knows by its name may hold the same. A script that fails may have expected the answer
+    of the object's class."""
+    if is_reading():  # what are two here are two over there
+        return self is other or NotImplemented
     if self is other:
-        return True
-    if is_reading():  # they are two over there
-        return NotImplemented
+        return connection[0].ask("special", self, "__eq__", other)
     if type(other) is type(self) and connection[0].means_a_class(type(self)):
         found = hold_the_same(connection[0], self, other)
         if found is None:
