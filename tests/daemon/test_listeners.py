@@ -7,9 +7,10 @@ import os
 import socket
 from pathlib import Path
 
+import grpc.aio
 import pytest
-from cruxboxd.rpc.listeners import Claim
-from cruxboxd.settings.config import ConfigError
+from cruxboxd.rpc.listeners import Claim, listen
+from cruxboxd.settings.config import Config, ConfigError
 
 
 def test_a_path_is_one_process_s_until_it_is_released(tmp_path: Path):
@@ -22,6 +23,16 @@ def test_a_path_is_one_process_s_until_it_is_released(tmp_path: Path):
     first.release()
     assert os.listdir(tmp_path) == []
     Claim(path).release()
+
+
+async def test_an_address_that_cannot_be_listened_on_leaves_no_claim(tmp_path: Path):
+    free, taken = tmp_path / "free", tmp_path / "taken"
+    taken.mkdir()
+    server = grpc.aio.server()
+    with pytest.raises(ConfigError, match="in use or not permitted"):
+        listen(server, Config(listen=(f"unix:{free}", f"unix:{taken}")))
+    assert not list(tmp_path.glob("*.lock"))
+    await server.stop(None)
 
 
 def test_what_a_killed_daemon_left_is_no_claim(tmp_path: Path):

@@ -192,8 +192,8 @@ def listens(port: int) -> set[str]:
 
 
 def test_the_number_of_connections_is_bounded(tmp_path):
-    """Half of the descriptors: the rest is the daemon's own."""
-    prefix = ("prlimit", "--nofile=128:128")
+    """They have what the zygotes leave of the descriptors."""
+    prefix = ("prlimit", "--nofile=300:300")
     with Served(tmp_path, prefix=prefix) as daemon, contextlib.ExitStack() as stack:
         held = [stack.enter_context(socket.create_connection(("127.0.0.1", daemon.port))) for _ in range(150)]
         until(lambda: sum(map(is_closed, held)) >= 80)

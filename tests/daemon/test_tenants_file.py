@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import errno
 import hashlib
 import os
 import time
@@ -10,6 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from cruxboxd.settings import tomlfile
 from cruxboxd.settings.config import Config, ConfigError
 from cruxboxd.tenancy.identity import Identity, Shown, Unidentified, WatchedFiles, make_token, shown_by
 from cruxboxd.tenancy.tenants import EVERYBODY, Tenant, read_tenants
@@ -165,6 +167,54 @@ def test_files_are_looked_at_once_a_second_and_never_half_replaced(tmp_path, mon
     path.write_text("the third")
     now += 2
     assert files.changed()
+
+
+def test_a_mode_that_is_set_right_is_a_change(tmp_path, monkeypatch):
+    path = tmp_path / "file"
+    path.write_text("one")
+    files = WatchedFiles([path])
+    now = time.monotonic() + 2
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    assert not files.changed()
+    path.chmod(0o400)
+    now += 2
+    assert files.changed()
+
+
+def test_what_could_not_be_read_is_read_at_the_next_look(tmp_path, monkeypatch, caplog):
+    """Where the daemon had no descriptor for it, no second change comes: a token that was withdrawn would stay good."""
+    path = tmp_path / "tenants.toml"
+    path.write_text(f'[tenants.one]\ntokens = ["{hashed("t")}"]')
+    identity = Identity(Config(tokens=str(path)))
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    path.write_text(f'[tenants.another]\ntokens = ["{hashed("t")}"]')
+    with monkeypatch.context() as full:
+        full.setattr(tomlfile, "read_file", has_no_descriptor)
+        for _ in range(3):
+            now += 2
+            assert identity.find("Bearer t", ()).name == "one"
+    assert [record.message for record in caplog.records] == [
+        "the tokens file is wrong; the last good one stays in force"
+    ]
+    now += 2
+    assert identity.find("Bearer t", ()).name == "another"
+
+
+def has_no_descriptor(path: Path) -> bytes:
+    raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), path)
+
+
+def test_what_is_wrong_is_not_read_again_until_it_changes(tmp_path, monkeypatch):
+    path = tmp_path / "tenants.toml"
+    path.write_text(f'[tenants.one]\ntokens = ["{hashed("t")}"]')
+    identity = Identity(Config(tokens=str(path)))
+    now = time.monotonic() + 2
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    path.write_text("no tables")
+    assert identity.find("Bearer t", ()).name == "one"
+    now += 2
+    assert not identity._files.changed()
 
 
 def test_made_tokens_are_random_and_fit_their_hashes():

@@ -18,7 +18,7 @@ from typing import Any
 import grpc
 import grpc.aio
 
-from cruxboxd.settings.config import Config, ConfigError
+from cruxboxd.settings.config import Config, ConfigError, UnreadableFile
 from cruxboxd.settings.files import read_file
 from cruxboxd.tenancy.identity import WatchedFiles
 
@@ -86,7 +86,17 @@ def listen(server: grpc.aio.Server, config: Config) -> list[Claim]:
     """Bind every address of the config. Raises ConfigError for one that cannot or must not be listened on. What is
     claimed is released when the server has stopped."""
     check_addresses(config)
-    claims = []
+    claims: list[Claim] = []
+    try:
+        _bind_all(server, config, claims)
+    except BaseException:
+        for claim in claims:
+            claim.release()
+        raise
+    return claims
+
+
+def _bind_all(server: grpc.aio.Server, config: Config, claims: list[Claim]) -> None:
     for address in config.listen:
         if is_unix(address) and not _is_odd(address):
             claims.append(Claim(_path_of(address)))
@@ -100,7 +110,6 @@ def listen(server: grpc.aio.Server, config: Config) -> list[Claim]:
         if is_unix(address):
             _path_of(address).chmod(0o600)
         log.info("listening", extra={"address": address, "port": port, "tls": is_tls})
-    return claims
 
 
 def check_addresses(config: Config) -> None:
@@ -218,7 +227,8 @@ class Certificates:
         try:
             self._current = self._read()
         except ConfigError as error:
-            log.error("the certificates are wrong; the last good ones stay in force", extra={"reason": str(error)})
+            if self._files.refuse(error):
+                log.error("the certificates are wrong; the last good ones stay in force", extra={"reason": str(error)})
             return None
         log.info("certificates read anew")
         return self._current
@@ -236,5 +246,5 @@ class Certificates:
             raise ConfigError(f"--tls-cert {self._cert} and --tls-key {self._key}: {why}") from None
         except OSError as error:
             names = ", ".join(map(str, paths))
-            raise ConfigError(f"cannot read the certificates ({names}): {error.strerror}") from None
+            raise UnreadableFile(f"cannot read the certificates ({names}): {error.strerror}") from None
         return grpc.ssl_server_certificate_configuration([(key, cert)], root_certificates=rest[0] if rest else None)

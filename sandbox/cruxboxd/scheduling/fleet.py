@@ -44,6 +44,11 @@ _WORTH_A_WAIT_NS = 100_000_000  # most slow workers are done by then
 _MOST_FAST, _MOST_FAST_AHEAD = 2, 3
 
 
+def most_zygotes(config: Config) -> int:
+    """How many there may be, idle ones too; and as many templates."""
+    return max(config.zygotes, config.workers) + _SPARE_A_SLOT * config.workers
+
+
 class Fleet:
     """All zygotes of the daemon.
 
@@ -61,7 +66,7 @@ class Fleet:
     ) -> None:  # fmt: skip
         self.slots = config.workers
         self.most_busy = max(config.zygotes, config.workers)
-        self._most_zygotes = self.most_busy + _SPARE_A_SLOT * config.workers
+        self._most_zygotes = most_zygotes(config)
         self._memory_share = MemoryShare(config.worker_memory_bytes, reserve_of(config))
         self._cpus = len(os.sched_getaffinity(0))
         self._setup_of, self._observer = setup_of, observer

@@ -33,7 +33,7 @@ async def serve(config: Config) -> None:
     protect_process(config.exit_with_parent, config.parent_pid)
     config = check_config(config)
     check_addresses(config)
-    check_surroundings(config.zygotes)
+    check_surroundings(config)
     give_memory_back()
     if not config.parent_pid:  # not embedded
         step_forward()

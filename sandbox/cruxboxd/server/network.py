@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import resource
 
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 from grpc_reflection.v1alpha import reflection
@@ -20,6 +19,7 @@ from cruxboxd.rpc.service import SandboxService
 from cruxboxd.rpc.tracing import Tracer
 from cruxboxd.rpc.unread import Unread
 from cruxboxd.server.engine import Engine
+from cruxboxd.server.process import most_connections
 from cruxboxd.settings.config import Config
 from cruxboxd.tenancy.admission import Admission
 
@@ -28,7 +28,6 @@ log = logging.getLogger(__name__)
 SERVICE = pb.DESCRIPTOR.services_by_name["Sandbox"].full_name
 # What is left for the transport once every RPC has been answered.
 _STOP_S = 1.0
-_MOST_CONNECTIONS = 4_096
 _HANDSHAKE_MS = 20_000
 
 
@@ -85,12 +84,6 @@ class Server:
             self._health.set(name, health.Status.Value(status))
 
 
-def _most_connections() -> int:
-    """Half of the descriptors this process may have: the rest is for zygotes and files."""
-    descriptors = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    return _MOST_CONNECTIONS if descriptors < 0 else max(16, min(_MOST_CONNECTIONS, descriptors // 2))
-
-
 def _channel_options(config: Config) -> list[tuple[str, int]]:
     options = [
         ("grpc.max_receive_message_length", config.max_message_bytes),
@@ -115,7 +108,7 @@ def _channel_options(config: Config) -> list[tuple[str, int]]:
         ("grpc.max_connection_idle_ms", 600_000),
         ("grpc.so_reuseport", 0),
         # What strangers can hold open: connections, and how long one may take to say anything at all.
-        ("grpc.max_allowed_incoming_connections", _most_connections()),
+        ("grpc.max_allowed_incoming_connections", most_connections(config)),
         ("grpc.server_handshake_timeout_ms", _HANDSHAKE_MS),
     ]
     if config.tls_client_ca:

@@ -6,19 +6,25 @@ import contextlib
 import ctypes
 import gc
 import os
+import resource
 import signal
 import tempfile
 import threading
 from pathlib import Path
 
 from cruxboxd import STARTED_BY
+from cruxboxd.scheduling.fleet import most_zygotes
+from cruxboxd.settings.config import Config
 from cruxboxd.settings.host import usable_cpus
 from cruxboxd.zygotes.launch import PRIORITY
+from cruxboxd.zygotes.zygote_process import DESCRIPTORS
 
 # Objects that a young collection looks through; so many of these make a middle one, and of those a full one.
 _YOUNG_OBJECTS, _YOUNG, _MIDDLE = 1_000, 10, 500
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _LARGE_BLOCK = -1, -3, 1 << 18
 _THREADS = 16  # that gRPC and the executor start
+_DESCRIPTORS = 64  # of everything but zygotes: addresses, a few connections, files that are read
+_MOST_CONNECTIONS = 4_096
 _STEP_FORWARD = 10  # in units of nice: beside one other process it gets nine tenths of a CPU
 _AUTOGROUP = Path("/proc/self/autogroup")
 _PR_SET_PDEATHSIG, _PR_GET_DUMPABLE, _PR_SET_DUMPABLE = 1, 3, 4
@@ -46,9 +52,15 @@ def give_memory_back() -> None:
             libc.mallopt(option, _LARGE_BLOCK)
 
 
-def check_surroundings(zygotes: int) -> None:
-    """Threads and processes, as gRPC ends the process where it gets no thread, and a zygote that cannot fork judges
-    nothing; and a folder for zygotes. Raises RefusedToServe.
+def check_surroundings(config: Config) -> None:
+    """What zygotes need of the host: threads and processes, descriptors, a folder. Raises RefusedToServe."""
+    _check_processes(config.zygotes)
+    _check_descriptors(config)
+    _check_folder()
+
+
+def _check_processes(zygotes: int) -> None:
+    """gRPC ends the process where it gets no thread, and a zygote that cannot fork judges nothing.
 
     The kernel counts threads and processes alike, so threads stand for both: gRPC's, and each zygote with its worker.
     """
@@ -64,6 +76,34 @@ def check_surroundings(zygotes: int) -> None:
         ) from None
     finally:
         done.set()
+
+
+def _check_descriptors(config: Config) -> None:
+    """Raise the limit as far as needed; what connections may take of it is `most_connections`."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = descriptors_needed(config)
+    if soft < needed + _MOST_CONNECTIONS:
+        soft = min(needed + _MOST_CONNECTIONS, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    if soft < needed:
+        raise RefusedToServe(
+            f"{needed} descriptors cannot be open, as many as {most_zygotes(config)} zygotes need; raise the limit on "
+            "open files (ulimit -n), or lower --workers"
+        )
+
+
+def descriptors_needed(config: Config) -> int:
+    """So many does the daemon need beside connections, whatever is asked of it."""
+    return _DESCRIPTORS + DESCRIPTORS * most_zygotes(config)
+
+
+def most_connections(config: Config) -> int:
+    """What zygotes and files leave of the descriptors."""
+    left = resource.getrlimit(resource.RLIMIT_NOFILE)[0] - descriptors_needed(config)
+    return max(16, min(_MOST_CONNECTIONS, left))
+
+
+def _check_folder() -> None:
     try:
         with tempfile.TemporaryDirectory(prefix="cruxbox-"):
             pass

@@ -19,6 +19,10 @@ class ConfigError(Exception):
     """A setting that cannot be; the message is one sentence for people."""
 
 
+class UnreadableFile(ConfigError):
+    """A file of the settings that could not be read now; at another time it may be, as it is."""
+
+
 @dataclass(frozen=True)
 class Limits:
     """What one check may use. Times in ms, sizes in bytes, steps in bytecode instructions."""

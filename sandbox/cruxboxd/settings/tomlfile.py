@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from cruxboxd.settings.config import ConfigError
+from cruxboxd.settings.config import ConfigError, UnreadableFile
 from cruxboxd.settings.files import read_file
 
 if sys.version_info >= (3, 11):
@@ -20,7 +20,7 @@ def read_toml(path: Path, flag: str) -> dict[str, Any]:
     try:
         content: dict[str, Any] = tomllib.loads(read_file(path).decode("utf-8"))
     except OSError as error:
-        raise ConfigError(f"{flag} {path}: {error.strerror}") from None
+        raise UnreadableFile(f"{flag} {path}: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise ConfigError(f"{flag} {path}: it is not UTF-8 (byte {error.start})") from None
     except tomllib.TOMLDecodeError as error:

@@ -15,11 +15,11 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Optional
 
 import grpc.aio
 
-from cruxboxd.settings.config import Config, ConfigError
+from cruxboxd.settings.config import Config, ConfigError, UnreadableFile
 from cruxboxd.tenancy.tenants import EVERYBODY, Tenant, Tenants, is_tenant_name, read_tenants
 
 if TYPE_CHECKING:
@@ -59,12 +59,16 @@ def shown_by(context: Context, metadata: Sequence[tuple[str, str | bytes]]) -> S
     return Shown(None if token is None else str(token), tuple(name.decode("utf-8", "replace") for name in names))
 
 
+_Stamps = list[Optional[tuple[int, int, int, int]]]
+
+
 class WatchedFiles:
     """Files that may be replaced while the daemon runs. Checked at most once a second, and only on use."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self._paths = paths
         self._seen = self._stamps()
+        self._refused: tuple[_Stamps, str] = [], ""  # what was said of which files
         self._looked_at = time.monotonic()
 
     def changed(self) -> bool:
@@ -79,16 +83,26 @@ class WatchedFiles:
         self._seen = stamps
         return True
 
-    def _stamps(self) -> list[tuple[int, int, int] | None]:
+    def refuse(self, error: ConfigError) -> bool:
+        """What has changed cannot be taken over; is that news? What could not be read counts as changed at the next
+        look, too: the daemon may have lacked a descriptor."""
+        refused = self._seen, str(error)
+        is_news, self._refused = refused != self._refused, refused
+        if isinstance(error, UnreadableFile):
+            self._seen = []
+        return is_news
+
+    def _stamps(self) -> _Stamps:
         return [_stamp(path) for path in self._paths]
 
 
-def _stamp(path: Path) -> tuple[int, int, int] | None:
+def _stamp(path: Path) -> tuple[int, int, int, int] | None:
+    """Of a file and who may read it: a mode that is set right is a change."""
     try:
         found = path.stat()
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_ino, found.st_size
+    return found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_size
 
 
 class Identity:
@@ -164,7 +178,8 @@ class Identity:
             self._take(read_tenants(path))
             log.info("tokens read anew", extra={"tenants": len(self._tenants.by_name)})
         except ConfigError as error:
-            log.error("the tokens file is wrong; the last good one stays in force", extra={"reason": str(error)})
+            if self._files.refuse(error):
+                log.error("the tokens file is wrong; the last good one stays in force", extra={"reason": str(error)})
         finally:
             self._is_reading = False
 

@@ -78,26 +78,28 @@ class BuildError(Exception):
     """The helper cannot be built or used here; one sentence with the reason."""
 
 
-def ensure(python: Path, cache_dir: Path) -> Path | None:
+def ensure(python: Path, cache_dir: Path | None) -> Path | None:
     """The native helper for the interpreter `python`: the one that was installed, the one in the cache, or a new one.
 
     Args:
         python: the runtime's interpreter.
         cache_dir: where helpers are kept, in a folder for each version of the sources: daemons of several versions may
-            run at once, and load theirs whenever they start a zygote.
+            run at once, and load theirs whenever they start a zygote. None if there is no such place.
 
     Returns:
         The path of the shared object, or None, with the reason logged, when there is none to be had.
     """
     try:
         answers = _ask(python)
-        ours = cache_dir / digest()[-16:]
-        for folder in (NATIVE, ours):
+        ours = cache_dir / digest()[-16:] if cache_dir else None
+        for folder in filter(None, (NATIVE, ours)):
             built = folder / f"_native{answers['suffix']}"
             if is_current(built):
                 _try_out(python, built)
                 _note_use(folder)
                 return built
+        if cache_dir is None or ours is None:
+            raise BuildError("there is no folder to keep it in; set HOME or XDG_CACHE_HOME")
         _forget_old(cache_dir)
         return build(python, ours, answers)
     except BuildError as error:

@@ -6,7 +6,6 @@ import hashlib
 import json
 import logging
 import os
-import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -19,6 +18,7 @@ from cruxboxd.seccomp.compiler import Profile
 from cruxboxd.seccomp.compiler import compile as compile_policy
 from cruxboxd.settings.config import Config, ConfigError, RuntimeSpec, environment_for_zygotes
 from cruxboxd.zygotes import native_build
+from cruxboxd.zygotes.commands import Commands, TooSlow
 from cruxboxd.zygotes.setup import ZygoteKey, ZygoteSetup
 
 log = logging.getLogger(__name__)
@@ -27,16 +27,20 @@ _ASK_TIMEOUT_S = 60
 _ASKED_AT_ONCE = 8
 
 # What the interpreter says of itself. Its own `site` has run, so a virtual environment's packages are on the path;
-# the shared libraries are those of an interpreter that has loaded the usual extension modules.
+# the shared libraries are those of an interpreter that has loaded the usual extension modules. What a module prints
+# while it is imported is no part of the answer.
 _ASK = """
 import json, os, re, resource, sys, sysconfig
+dumps, answer = json.dumps, os.dup(1)
+os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 started = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 for name in sys.argv[1:]:
     try:
         __import__(name)
     except BaseException as error:
-        print(json.dumps({"refused": [name, type(error).__name__, str(error)[:300]]}))
-        sys.exit()
+        message = " ".join(str(error).split())[:300]
+        os.write(answer, dumps({"refused": [name, type(error).__name__, message]}).encode())
+        os._exit(0)
 preload_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - started
 threads = len(os.listdir("/proc/self/task"))
 for name in ("_ctypes", "_ssl", "_hashlib", "_lzma", "_bz2", "zlib", "_decimal", "unicodedata", "_sqlite3"):
@@ -55,7 +59,7 @@ for folder in sys.path:
         found = re.match("([A-Za-z0-9._]+)-([^-]+)[.](dist-info|egg-info)$", item)
         if found and found[1] not in packages:
             packages[found[1]] = found[2]
-print(json.dumps({
+os.write(answer, dumps({
     "version": sys.version.split()[0],
     "implementation": sys.implementation.name,
     "path": [p for p in sys.path if p],
@@ -66,7 +70,8 @@ print(json.dumps({
     "packages": sorted(packages.items()),
     "preload_bytes": preload_kib * 1024 if sys.argv[1:] else 0,
     "threads": threads,
-}))
+}).encode())
+os._exit(0)
 """
 
 # Imported before candidates that import anything: what model-written programs commonly use.
@@ -113,19 +118,24 @@ def find_runtimes(config: Config) -> dict[str, Runtime]:
         if name not in {spec.name for spec in specs}:
             known = ", ".join(spec.name for spec in specs)
             raise ConfigError(f"--preload names the runtime {name!r}; this server has {known}")
+    commands = Commands()
     with ThreadPoolExecutor(_ASKED_AT_ONCE) as asking:  # each is a process that is waited for
-        found = asking.map(lambda spec: _ask(spec, config, preloads.get(spec.name, ())), specs)
-        runtimes = {runtime.name: runtime for runtime in found}
+        try:
+            found = asking.map(lambda spec: _ask(commands, spec, config, preloads.get(spec.name, ())), specs)
+            runtimes = {runtime.name: runtime for runtime in found}
+        except BaseException:  # one that cannot be, or a signal to end
+            commands.end()
+            raise
     default = specs[0].name
     return {**runtimes, default: replace(runtimes[default], is_default=True)}
 
 
-def _ask(spec: RuntimeSpec, config: Config, preload: tuple[str, ...]) -> Runtime:
+def _ask(commands: Commands, spec: RuntimeSpec, config: Config, preload: tuple[str, ...]) -> Runtime:
     is_own = not config.runtimes
-    said = _answers(spec, ["-I", "-S"] if is_own else ["-s"], preload)
+    said = _answers(commands, spec, ["-I", "-S"] if is_own else ["-s"], preload)
     if not is_own and said["prefix"] == sys.prefix and not config.own_packages:
         # The daemon's own libraries are not a benchmark's: whoever wants them there has to say so.
-        said = _answers(spec, ["-I", "-S"], preload)
+        said = _answers(commands, spec, ["-I", "-S"], preload)
         log.warning(
             "the runtime is the daemon's own Python, so its packages are hidden; --own-packages shows them",
             extra={"runtime": spec.name},
@@ -152,23 +162,29 @@ def _ask(spec: RuntimeSpec, config: Config, preload: tuple[str, ...]) -> Runtime
     )
 
 
-def _answers(spec: RuntimeSpec, flags: list[str], preload: tuple[str, ...]) -> dict[str, Any]:
+def _answers(commands: Commands, spec: RuntimeSpec, flags: list[str], preload: tuple[str, ...]) -> dict[str, Any]:
     """What the interpreter says of itself once it has imported `preload`. Raises ConfigError."""
     environment = {**environment_for_zygotes("0"), "PATH": os.defpath}
+    command = [spec.path, *flags, "-c", _ASK, *preload]
     try:
-        done = subprocess.run(
-            [spec.path, *flags, "-c", _ASK, *preload], capture_output=True, timeout=_ASK_TIMEOUT_S, env=environment,
-            cwd="/", check=True,
-        )  # fmt: skip
-        said: dict[str, Any] = json.loads(done.stdout)
+        said: dict[str, Any] = json.loads(commands.run(command, _ASK_TIMEOUT_S, environment))
     except OSError as error:
         raise ConfigError(f"runtime {spec.name!r}: cannot run {spec.path}: {error.strerror}") from None
-    except (subprocess.SubprocessError, ValueError):
-        raise ConfigError(f"runtime {spec.name!r}: {spec.path} is not a working Python") from None
+    except TooSlow:
+        raise ConfigError(
+            f"runtime {spec.name!r}: {spec.path} does not answer within {_ASK_TIMEOUT_S} s{_importing(preload)}"
+        ) from None
+    except ValueError:
+        raise ConfigError(f"runtime {spec.name!r}: {spec.path} is not a working Python{_importing(preload)}") from None
     if "refused" in said:
         module, kind, message = said["refused"]
         raise ConfigError(f"--preload: runtime {spec.name!r} cannot import {module} ({kind}: {message})")
     return said
+
+
+def _importing(preload: tuple[str, ...]) -> str:
+    """For the end of a sentence: what may have been the reason."""
+    return f", importing {', '.join(preload)} (--preload)" if preload else ""
 
 
 # A folder that is not there: a helper that does not fit its sources is not loaded from where it lies.
@@ -186,9 +202,16 @@ def _native_folder(spec: RuntimeSpec) -> str:
 @cache
 def _built_for(interpreter: str) -> str:
     """Many runtimes may be virtual environments of one interpreter: it is asked and built for once."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "cruxbox"
-    built = native_build.ensure(Path(interpreter), cache)
+    built = native_build.ensure(Path(interpreter), _cache())
     return str(built.parent) if built else _NO_HELPER
+
+
+def _cache() -> Path | None:
+    """Where helpers are kept; None if there is no home, as for a user number without a name where HOME is not set."""
+    try:
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "cruxbox"
+    except RuntimeError:
+        return None
 
 
 def _outermost(paths: list[str]) -> list[str]:

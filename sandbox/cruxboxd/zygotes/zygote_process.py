@@ -36,6 +36,9 @@ log = logging.getLogger(__name__)
 
 _STUCK_S = 0.05
 LANES = 2  # of a zygote: jobs it has at the same time
+# What the daemon holds open of a zygote at the most: control, its lanes' pipes, its session's priority, and of a
+# program its input, both outputs and its folder; and the channel to a template.
+DESCRIPTORS = 1 + 3 * LANES + 1 + 4 + 1
 _CHUNK = 1 << 16
 _CHUNKS_OF_A_PIPE = (1 << 20) // _CHUNK + 1
 Event = tuple[int, ...]  # messages.EVENT

@@ -1,0 +1,114 @@
+"""What is asked of interpreters before the daemon serves: nobody waits for more than the answer."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from cruxboxd.settings.config import Config, ConfigError, PreloadSpec, RuntimeSpec
+from cruxboxd.zygotes import native_build, runtimes
+from cruxboxd.zygotes.commands import Commands, Over, TooSlow
+from support.daemons import serve
+from support.waiting import until
+from test_packages import environment
+
+LEAVES_A_CHILD = "import os, time\nif os.fork() == 0: time.sleep(60)\nprint(os.getpgrp())"
+
+
+def test_what_it_has_started_is_not_waited_for():
+    began = time.monotonic()
+    group = int(Commands().run([sys.executable, "-c", LEAVES_A_CHILD], 30, {}))
+    assert time.monotonic() - began < 20
+    until(lambda: not is_there(group))
+
+
+def is_there(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_one_that_does_not_end_is_ended():
+    with pytest.raises(TooSlow):
+        Commands().run([sys.executable, "-c", "import time; time.sleep(60)"], 0.2, {})
+
+
+def test_all_end_together(tmp_path: Path):
+    commands, ends = Commands(), []
+
+    def run() -> None:
+        try:
+            commands.run(
+                [sys.executable, "-c", f"open({str(tmp_path / 'begun')!r}, 'w'); import time; time.sleep(60)"], 60, {}
+            )
+        except Over:
+            ends.append(time.monotonic())
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    until((tmp_path / "begun").exists)
+    began = time.monotonic()
+    commands.end()
+    thread.join(30)
+    assert ends[0] - began < 20
+    with pytest.raises(Over):
+        commands.run([sys.executable, "-c", ""], 60, {})
+
+
+def test_a_signal_ends_a_daemon_at_once_that_asks(tmp_path: Path):
+    begun = tmp_path / "begun"
+    slow = environment(tmp_path / "slow", slow=f"open({str(begun)!r}, 'w')\nimport time\ntime.sleep(50)")
+    daemon = serve(f"--listen=unix:{tmp_path}/s", f"--runtime=x={slow}", "--preload=x=slow", workers=1)
+    try:
+        until(begun.exists)
+        began = time.monotonic()
+        daemon.send_signal(signal.SIGTERM)
+        assert daemon.wait(40) == 0
+        assert time.monotonic() - began < 20
+    finally:
+        daemon.kill()
+        daemon.wait()
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("print('hello')\nimport json, sys\njson.dumps = sys.stdout = None", ""),
+        ("import threading, time\nthreading.Timer(50, print).start()", "importing odd starts threads"),
+        ("import os\nos._exit(0)", "is not a working Python, importing odd (--preload)"),
+        ("raise ValueError('one\\n two')", "cannot import odd (ValueError: one two)"),
+        ("import time\ntime.sleep(50)", "does not answer within 1 s, importing odd (--preload)"),
+    ],
+)
+def test_a_module_that_is_preloaded_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, sentence: str):
+    python = environment(tmp_path / "odd", odd=text)
+    if "does not answer" in sentence:
+        monkeypatch.setattr(runtimes, "_ASK_TIMEOUT_S", 1)
+    config = Config(runtimes=(RuntimeSpec("x", str(python)),), preloads=(PreloadSpec("x", ("odd",)),))
+    try:
+        assert runtimes.find_runtimes(config)["x"].preload == ("odd",)
+        said = ""
+    except ConfigError as error:
+        said = str(error)
+    assert sentence in said if sentence else not said
+
+
+def test_without_a_home_nothing_is_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog):
+    """As in a container whose user number has no name, and where HOME is not set."""
+    monkeypatch.setattr(Path, "home", has_none)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(native_build, "NATIVE", tmp_path)
+    assert runtimes._cache() is None
+    assert native_build.ensure(Path(sys.executable), None) is None
+    assert "there is no folder to keep it in; set HOME or XDG_CACHE_HOME" in caplog.text
+
+
+def has_none() -> Path:
+    raise RuntimeError("Could not determine home directory.")

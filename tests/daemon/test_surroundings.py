@@ -1,0 +1,70 @@
+"""What a daemon needs of its host: descriptors for all that zygotes may have open, whatever others hold."""
+
+from __future__ import annotations
+
+import resource
+from pathlib import Path
+
+import pytest
+from cruxbox import Outcome, ScriptCheck, StdioCheck, Task
+from cruxboxd.server import process
+from cruxboxd.server.process import RefusedToServe, check_surroundings, descriptors_needed, most_connections
+from cruxboxd.settings.config import Config
+from support.daemons import Served
+
+CONFIG = Config(workers=2, zygotes=8)
+
+
+class Limit:
+    """A limit on descriptors, in place of this process's."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, soft: int, hard: int) -> None:
+        self.soft, self.hard = soft, hard
+        monkeypatch.setattr(resource, "getrlimit", lambda _which: (self.soft, self.hard))
+        monkeypatch.setattr(resource, "setrlimit", self.set)
+        monkeypatch.setattr(process, "_check_processes", lambda _zygotes: None)
+
+    def set(self, _which: int, limits: tuple[int, int]) -> None:
+        self.soft, self.hard = limits
+
+
+def test_a_limit_that_is_too_low_is_one_sentence(monkeypatch: pytest.MonkeyPatch):
+    needed = descriptors_needed(CONFIG)
+    Limit(monkeypatch, 64, needed - 1)
+    with pytest.raises(
+        RefusedToServe, match=f"^{needed} descriptors cannot be open, as many as 14 zygotes need; raise"
+    ):
+        check_surroundings(CONFIG)
+
+
+def test_one_that_may_be_raised_is_raised(monkeypatch: pytest.MonkeyPatch):
+    limit = Limit(monkeypatch, 64, 1 << 20)
+    check_surroundings(CONFIG)
+    assert (limit.soft, limit.hard) == (descriptors_needed(CONFIG) + 4_096, 1 << 20)
+    assert most_connections(CONFIG) == 4_096
+    limit.soft = 1 << 19
+    check_surroundings(CONFIG)
+    assert limit.soft == 1 << 19
+
+
+@pytest.mark.parametrize(("left", "connections"), [(0, 16), (100, 100), (9_999, 4_096)])
+def test_connections_have_what_zygotes_leave(monkeypatch: pytest.MonkeyPatch, left: int, connections: int):
+    Limit(monkeypatch, descriptors_needed(CONFIG) + left, 1 << 20)
+    assert most_connections(CONFIG) == connections
+
+
+def test_zygotes_of_all_kinds_have_enough(tmp_path: Path):
+    """Under the least limit that a daemon serves with."""
+    needed = descriptors_needed(CONFIG)
+    program = "import {}\nprint(input())\ndef f(x):\n    return [x]"
+    tasks = [
+        Task(program.format(module) + f"# {number}", [check])
+        for module in ("math", "asyncio", "os, tempfile", "asyncio, tempfile")
+        for number in range(8)
+        for check in (StdioCheck("3", "3"), ScriptCheck("a = f(1)\na.append(2)\nassert a == [1, 2]"))
+    ]
+    prefix = ("prlimit", f"--nofile={needed}:{needed}")
+    with Served(tmp_path, prefix=prefix) as daemon, daemon.client(retries=0) as client:
+        outcomes = [verdict.outcome for verdict in client.check(tasks, deadline=60)]
+    assert Outcome.SANDBOX_ERROR not in outcomes
+    assert outcomes.count(Outcome.PASSED) >= len(tasks) // 2
