@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+import types
 import typing
 from types import SimpleNamespace
 from typing import Any
@@ -76,6 +77,20 @@ def test_a_source_is_lines_and_the_number_of_the_first(monkeypatch: pytest.Monke
     link.said = (["x = 1\n"], 0)
     assert inspect.findsource(remote) == (["x = 1\n"], 0)  # type: ignore[arg-type]
     assert inspect.findsource(Link)[1] > 0
+
+
+def test_the_source_of_a_program_is_its_lines_from_the_first_one(monkeypatch: pytest.MonkeyPatch):
+    source, own = "x = 1\ndef f():\n    pass", {"__name__": looking.CANDIDATE}  # type: tuple[str, dict[str, Any]]
+    monkeypatch.setattr(looking, "_text", [source])
+    module = types.ModuleType(looking.CANDIDATE)
+    monkeypatch.setitem(sys.modules, looking.CANDIDATE, module)
+    module.__file__ = "of its own"
+    exec(compile(source, looking.PROGRAM, "exec"), own)
+    lines = ["x = 1\n", "def f():\n", "    pass"]
+    assert looking.source_of(None) == (lines, 0)
+    found, first = looking.source_of(own["f"])
+    assert ([line.rstrip("\n") for line in found], first) == ([line.rstrip("\n") for line in lines], 1)
+    assert module.__file__ == "of its own"
 
 
 def test_the_size_of_an_object_is_asked(monkeypatch: pytest.MonkeyPatch):

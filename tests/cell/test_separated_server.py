@@ -110,6 +110,15 @@ def test_partners_take_frames_that_are_not_the_program_s(
         sys.setrecursionlimit(limit)
 
 
+def test_a_recursion_limit_of_the_script_s_counts_no_frames_of_the_harness(server: _Server):
+    limit = sys.getrecursionlimit()
+    try:
+        server._borrower.take("depth", "", "", True, limit)
+        assert sys.getrecursionlimit() - limit == candidate._HARNESS_FRAMES + candidate._FRAMES_OF_PARTNERS
+    finally:
+        sys.setrecursionlimit(limit)
+
+
 def test_what_is_no_program_is_refused(context: Context):
     candidate.run_serve(context, [b"def f(:"])  # type: ignore[arg-type]
     assert [why.partition(":")[0] for why in context.refused] == ["the program"]
