@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import resource
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from cruxbox import Outcome, ScriptCheck, StdioCheck, Task
 from cruxboxd.server import process
-from cruxboxd.server.process import RefusedToServe, check_surroundings, descriptors_needed, most_connections
+from cruxboxd.server.process import RefusedToServe, descriptors_needed, fit_surroundings, most_connections
 from cruxboxd.settings.config import Config
 from support.daemons import Served
 
@@ -29,21 +30,34 @@ class Limit:
 
 
 def test_a_limit_that_is_too_low_is_one_sentence(monkeypatch: pytest.MonkeyPatch):
-    needed = descriptors_needed(CONFIG)
+    needed = descriptors_needed(replace(CONFIG, zygotes=2))
     Limit(monkeypatch, 64, needed - 1)
-    with pytest.raises(
-        RefusedToServe, match=f"^{needed} descriptors cannot be open, as many as 14 zygotes need; raise"
-    ):
-        check_surroundings(CONFIG)
+    with pytest.raises(RefusedToServe, match=f"^{needed} descriptors cannot be open, as many as 8 zygotes need; raise"):
+        fit_surroundings(CONFIG)
+
+
+@pytest.mark.parametrize(("missing", "zygotes"), [(0, 8), (1, 7), (13, 7), (14, 6), (6 * 13, 2)])
+def test_there_are_as_many_zygotes_as_have_descriptors(monkeypatch: pytest.MonkeyPatch, missing: int, zygotes: int):
+    Limit(monkeypatch, 64, descriptors_needed(CONFIG) - missing)
+    assert fit_surroundings(CONFIG) == replace(CONFIG, zygotes=zygotes)
+
+
+def test_a_host_without_a_limit_has_enough(monkeypatch: pytest.MonkeyPatch):
+    limit = Limit(monkeypatch, 1024, resource.RLIM_INFINITY)
+    assert fit_surroundings(CONFIG) == CONFIG
+    assert limit.soft == descriptors_needed(CONFIG) + 4_096
+    limit.soft = resource.RLIM_INFINITY
+    assert fit_surroundings(CONFIG) == CONFIG
+    assert (limit.soft, most_connections(CONFIG)) == (resource.RLIM_INFINITY, 4_096)
 
 
 def test_one_that_may_be_raised_is_raised(monkeypatch: pytest.MonkeyPatch):
     limit = Limit(monkeypatch, 64, 1 << 20)
-    check_surroundings(CONFIG)
+    fit_surroundings(CONFIG)
     assert (limit.soft, limit.hard) == (descriptors_needed(CONFIG) + 4_096, 1 << 20)
     assert most_connections(CONFIG) == 4_096
     limit.soft = 1 << 19
-    check_surroundings(CONFIG)
+    fit_surroundings(CONFIG)
     assert limit.soft == 1 << 19
 
 
@@ -55,7 +69,7 @@ def test_connections_have_what_zygotes_leave(monkeypatch: pytest.MonkeyPatch, le
 
 def test_zygotes_of_all_kinds_have_enough(tmp_path: Path):
     """Under the least limit that a daemon serves with."""
-    needed = descriptors_needed(CONFIG)
+    needed = descriptors_needed(replace(CONFIG, zygotes=2))
     program = "import {}\nprint(input())\ndef f(x):\n    return [x]"
     tasks = [
         Task(program.format(module) + f"# {number}", [check])

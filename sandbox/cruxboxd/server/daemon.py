@@ -13,7 +13,7 @@ from cruxboxd.selftest.canary import Canaries
 from cruxboxd.server.engine import Engine
 from cruxboxd.server.network import Server
 from cruxboxd.server.process import (
-    check_surroundings,
+    fit_surroundings,
     give_memory_back,
     protect_process,
     spare_the_collector,
@@ -33,7 +33,7 @@ async def serve(config: Config) -> None:
     protect_process(config.exit_with_parent, config.parent_pid)
     config = check_config(config)
     check_addresses(config)
-    check_surroundings(config)
+    config = fit_surroundings(config)
     give_memory_back()
     if not config.parent_pid:  # not embedded
         step_forward()

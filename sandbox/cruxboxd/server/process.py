@@ -8,8 +8,10 @@ import gc
 import os
 import resource
 import signal
+import sys
 import tempfile
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 from cruxboxd import STARTED_BY
@@ -52,11 +54,13 @@ def give_memory_back() -> None:
             libc.mallopt(option, _LARGE_BLOCK)
 
 
-def check_surroundings(config: Config) -> None:
-    """What zygotes need of the host: threads and processes, descriptors, a folder. Raises RefusedToServe."""
-    _check_processes(config.zygotes)
-    _check_descriptors(config)
+def fit_surroundings(config: Config) -> Config:
+    """With no more zygotes than the host has descriptors for; threads, processes and a folder it has to have. Raises
+    RefusedToServe."""
+    fitted = _fit_descriptors(config)
+    _check_processes(fitted.zygotes)
     _check_folder()
+    return fitted
 
 
 def _check_processes(zygotes: int) -> None:
@@ -78,18 +82,21 @@ def _check_processes(zygotes: int) -> None:
         done.set()
 
 
-def _check_descriptors(config: Config) -> None:
+def _fit_descriptors(config: Config) -> Config:
     """Raise the limit as far as needed; what connections may take of it is `most_connections`."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = descriptors_needed(config)
-    if soft < needed + _MOST_CONNECTIONS:
-        soft = min(needed + _MOST_CONNECTIONS, hard)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    if soft < needed:
+    most = sys.maxsize if hard == resource.RLIM_INFINITY else hard
+    too_many = max(0, most_zygotes(config) - (most - _DESCRIPTORS) // DESCRIPTORS)
+    fitted = replace(config, zygotes=max(config.workers, config.zygotes - too_many))
+    needed = descriptors_needed(fitted)
+    if most < needed:
         raise RefusedToServe(
-            f"{needed} descriptors cannot be open, as many as {most_zygotes(config)} zygotes need; raise the limit on "
+            f"{needed} descriptors cannot be open, as many as {most_zygotes(fitted)} zygotes need; raise the limit on "
             "open files (ulimit -n), or lower --workers"
         )
+    if soft != resource.RLIM_INFINITY and soft < needed + _MOST_CONNECTIONS:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(needed + _MOST_CONNECTIONS, most), hard))
+    return fitted
 
 
 def descriptors_needed(config: Config) -> int:
@@ -99,7 +106,8 @@ def descriptors_needed(config: Config) -> int:
 
 def most_connections(config: Config) -> int:
     """What zygotes and files leave of the descriptors."""
-    left = resource.getrlimit(resource.RLIMIT_NOFILE)[0] - descriptors_needed(config)
+    soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    left = _MOST_CONNECTIONS if soft == resource.RLIM_INFINITY else soft - descriptors_needed(config)
     return max(16, min(_MOST_CONNECTIONS, left))
 
 

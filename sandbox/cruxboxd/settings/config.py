@@ -102,7 +102,7 @@ class Config:
 
     listen: tuple[str, ...] = ()
     workers: int = field(default_factory=usable_cpus)
-    zygotes: int = 0  # at the most, slow workers' included; set by check_config from what fits into memory
+    zygotes: int = 0  # at the most, slow workers' included; from what fits into memory and has descriptors
     worker_memory_bytes: int = 0  # of all workers together; set by check_config
     metrics_port: int | None = None
     metrics_listen: str = ""
@@ -257,7 +257,7 @@ def fit_memory(config: Config, preload_bytes: int = 0) -> Config:
             f"into {available // MIB} MiB of memory; lower --scratch-mib or --default-memory-mib"
         )
     fitting = room // (memory + reported)
-    zygotes = max(config.workers, min(_ZYGOTES_A_WORKER * config.workers, fitting))
+    zygotes = max(config.workers, min(config.zygotes or _ZYGOTES_A_WORKER * config.workers, fitting))
     fitted = replace(config, zygotes=zygotes, worker_memory_bytes=room)
     beside = config.scratch_bytes + most_reported(config.maximum_limits.output_bytes)
     largest = min(config.maximum_limits.memory_bytes, max((room - reserve_of(fitted)) // 2 - beside, memory))
