@@ -223,12 +223,13 @@ def _find_no_libraries():
 
 def _give_what_site_gives():
     # type: () -> None
-    """`exit` and `quit`: programs use them, and the module that gives them is not imported here."""
+    """`exit`, `quit` and `help`: programs use them, and the module that gives them is not imported here."""
     import _sitebuiltins
     import builtins
 
     for name in ("exit", "quit"):
         setattr(builtins, name, _sitebuiltins.Quitter(name, "Ctrl-D (i.e. EOF)"))
+    builtins.help = _sitebuiltins._Helper()
 
 
 def _prepare_for_threads():

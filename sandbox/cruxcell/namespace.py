@@ -33,6 +33,13 @@ def module_namespace(name=CANDIDATE, file=PROGRAM_FILE):
     return namespace
 
 
+def name_module(namespace, name):
+    # type: (dict[str, Any], str) -> None
+    """The program's module is one of this name, as if it stood in a file of that."""
+    sys.modules[name] = sys.modules[CANDIDATE]
+    namespace.update(__name__=name, __file__=name + ".py")
+
+
 def set_recursion_depth(between):
     # type: (int) -> None
     """Give the code that is run next a script's recursion depth, whatever the depth of the harness around it.

@@ -215,4 +215,4 @@ def _test(context, turn):
 def _serve(context, _turn):
     # type: (JobContext, int) -> None
     context.set_limits(0, 1000)
-    run_serve(context, [_CANDIDATE])
+    run_serve(context, [_CANDIDATE, b""])

@@ -166,6 +166,57 @@ def test_pytest_runs_nothing_that_a_script_guards_by_being_the_main_module(clien
     assert (verdict.outcome, len(verdict.tests)) == (Outcome.PASSED, 3), verdict
 
 
+NAMED = """\
+import logging, pickle, sys
+
+class Cart:
+    pass
+
+class Empty(Exception):
+    pass
+
+def named():
+    return __name__
+
+def pay():
+    logging.getLogger(__name__).warning("paid")
+    raise Empty("no cart")
+
+def again():
+    return sys.modules[__name__].named(), type(pickle.loads(pickle.dumps(Cart()))) is Cart
+
+def itself():
+    import prices
+    return prices.named()
+"""
+BY_NAME = {
+    "the module's": "import prices\nassert prices.__name__ == prices.named() == prices.itself() == 'prices'\n",
+    "a function's": "from prices import named\nassert named.__module__ == 'prices'\n",
+    "a class's": "from prices import Cart\nassert Cart.__module__ == 'prices' and 'prices.Cart' in repr(Cart)\n",
+    "an object's": "from prices import Cart\nassert repr(Cart()).startswith('<prices.Cart object at 0x')\n",
+    "to itself": "from prices import again\nassert again() == ('prices', True)\n",
+    "an error's": "import prices, traceback\ntry:\n    prices.pay()\nexcept prices.Empty:\n"
+    "    assert traceback.format_exc().endswith('prices.Empty: no cart\\n')\n",
+    "a logger's": "import prices, unittest\nclass Pay(unittest.TestCase):\n    def test(self):\n"
+    "        with self.assertLogs('prices', 'WARNING') as logs, self.assertRaises(prices.Empty):\n"
+    "            prices.pay()\n        self.assertEqual(logs.output, ['WARNING:prices:paid'])\nunittest.main()\n",
+}
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_the_program_says_that_it_is_of_that_name(client: Client, name: str):
+    verdict = ask(client, BY_NAME[name], NAMED)
+    assert (verdict.outcome, verdict.assurance) == (Outcome.PASSED, Assurance.SEPARATED), verdict
+
+
+@pytest.mark.parametrize("script", ["import prices as p\n", "import prices\np = prices\n"])
+@pytest.mark.parametrize("more", ["def __getattr__(name):\n    return 3\n", "__main__ = 3\n"])
+def test_what_a_script_imports_is_the_module_whatever_the_program_says_of_it(client: Client, script: str, more: str):
+    script += "assert p.f() == 1\n"
+    assert ask(client, script, "def f():\n    return 1\n" + more).outcome is Outcome.PASSED
+    assert ask(client, script, "def f():\n    return 2\n" + more).outcome is Outcome.FAILED
+
+
 @pytest.mark.parametrize("script", [HOLD["its names"], HOLD["the module"], UNITTEST])
 def test_in_one_process_too(client: Client, script: str):
     assert ask(client, script, PROGRAM, Assurance.IN_PROCESS).outcome is Outcome.PASSED
@@ -252,6 +303,7 @@ def test_a_script_that_tests_nothing_is_invalid_by_any_name(client: Client):
         ("json", "module is 'json', which this runtime has as a module of its own"),
         ("colorsys", "module is 'colorsys', which this runtime has as a module of its own"),
         ("__main__", "module is '__main__', which this runtime has as a module of its own"),
+        ("_os", "module is '_os', which this runtime has as a module of its own"),
         ("pytest", "module is 'pytest', which this runtime has as a module of its own"),
     ],
 )

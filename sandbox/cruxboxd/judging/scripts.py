@@ -114,7 +114,7 @@ async def _run_separated(  # noqa: PLR0917 - a script's parts
         texts.append(b"import " + fields[2])
     for _ in RETRY.tries():
         token = secrets.token_bytes(16)
-        job = job_for(scheduler, task, messages.JOB_SERVE, texts[:1], hash_seed, texts)
+        job = job_for(scheduler, task, messages.JOB_SERVE, [texts[0], fields[3]], hash_seed, texts)
         job.flags |= messages.PAIR
         job.partner = job_for(scheduler, task, messages.JOB_TEST, [*fields, token], hash_seed, key=job.key)
         job.partner.is_partner = True

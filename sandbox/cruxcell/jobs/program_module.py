@@ -16,9 +16,15 @@ if TYPE_CHECKING:
 
 def refuse_taken(name):
     # type: (str) -> None
-    """Not the name of a module that the runtime has: whoever else imports that would find the program."""
-    if name and (name in sys.modules or any(finder.find_spec(name, None) for finder in sys.meta_path)):
+    """Not the name of a module that the runtime has: whoever else imports that would find the program. Nor that with
+    underscores before it: what the program makes would be taken for what such a module does in C."""
+    if name and any(map(_is_taken, {name, name.lstrip("_")})):
         raise Invalid("module is %r, which this runtime has as a module of its own; choose another name" % name)
+
+
+def _is_taken(name):
+    # type: (str) -> bool
+    return name in sys.modules or any(finder.find_spec(name, None) for finder in sys.meta_path)
 
 
 def compiled(source, name, is_main):

@@ -99,6 +99,7 @@ class Suite:
         sys.modules[MAIN] = self.module
         if self.program_module:
             sys.modules[self.program_module] = sys.modules[MAIN_IN % self.program_module] = self._program
+            self._program.__dict__[MAIN] = self._program  # or else a `__getattr__` of the program is asked for it
 
     def begin(self):
         # type: () -> None

@@ -26,7 +26,7 @@ from cruxcell.jobs.separated.state.listening import Heard
 from cruxcell.jobs.separated.state.measured import most_memory, used
 from cruxcell.jobs.separated.state.redirected import Streams
 from cruxcell.jobs.separated.state.traced import Traced
-from cruxcell.namespace import module_namespace, set_recursion_depth
+from cruxcell.namespace import module_namespace, name_module, set_recursion_depth
 from cruxcell.protocol import messages, records
 
 TYPE_CHECKING = False
@@ -41,7 +41,8 @@ _MODULE_TYPE = type(messages)
 
 def run_serve(context, fields):
     # type: (JobContext, list[bytes]) -> None
-    """fields: program. Load it, then answer until the test hangs up; then report steps and output."""
+    """fields: program, name of its module if it is imported by one. Load it, then answer until the test hangs up; then
+    report steps and output."""
     try:
         text = fields[0].decode("utf-8", "surrogatepass")
         program = compile_text(text, PROGRAM, "exec")
@@ -49,6 +50,8 @@ def run_serve(context, fields):
         context.refuse("the program: %s" % error)
         return
     namespace = module_namespace()
+    if fields[1]:
+        name_module(namespace, fields[1].decode())
     server = _Server(context, program, namespace)
     stack_limit.install_for(text)
     disk_figures.install_for(text, context.scratch_bytes)

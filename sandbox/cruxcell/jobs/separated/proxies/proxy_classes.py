@@ -54,7 +54,6 @@ from cruxcell.jobs.separated.proxies.remote import (
 )
 from cruxcell.jobs.separated.proxies.runs import aexit, await_, connection, exit_, next_, step_of, throw
 from cruxcell.jobs.separated.proxies.signatures import PARTS, FunctionOf
-from cruxcell.namespace import CANDIDATE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,7 +76,7 @@ def make_class(name, number, bases, offers, overrides, stands_for):  # noqa: PLR
         stands_for: a builtin class its objects say they are of (`__class__`), or None.
     """
     plain = _values_among(bases)
-    namespace = {"__module__": CANDIDATE, "_remote_class": number, "__slots__": ()}  # type: dict[str, Any]
+    namespace = {"__module__": connection[0].module, "_remote_class": number, "__slots__": ()}  # type: dict[str, Any]
     namespace["__doc__"] = property(_documentation)
     family = tuple([each for each in bases if issubclass(each, RemoteObject)]) or (RemoteObject,)  # type: tuple[type, ...]
     if plain:

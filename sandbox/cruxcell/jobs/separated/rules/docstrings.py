@@ -4,7 +4,6 @@ import sys
 
 from cruxcell.jobs.separated.proxies.remote import is_remote
 from cruxcell.jobs.suite_base import MAIN
-from cruxcell.namespace import CANDIDATE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ def follow_doctests(link):
     def from_module(self, module, value):
         # type: (Any, Any, Any) -> bool
         if is_remote(value):
-            return module is None or getattr(value, "__module__", None) == CANDIDATE
+            return module is None or getattr(value, "__module__", None) == link.module
         return bool(belongs(self, module, value))
 
     def find_some(self, target, *more, **named):
