@@ -88,7 +88,7 @@ def test_a_program_keeps_a_recursion_limit_of_its_own(
     monkeypatch.setattr(Link, "serve", lambda _self: None)
     monkeypatch.setattr(candidate, "module_namespace", dict)
     try:
-        candidate.run_serve(context, [f"import sys\nsys.setrecursionlimit({limit + more})".encode()])  # type: ignore[arg-type]
+        candidate.run_serve(context, [f"import sys\nsys.setrecursionlimit({limit + more})".encode(), b""])  # type: ignore[arg-type]
     finally:
         sys.setrecursionlimit(limit)
         runs.connection[:] = before
@@ -120,7 +120,7 @@ def test_a_recursion_limit_of_the_script_s_counts_no_frames_of_the_harness(serve
 
 
 def test_what_is_no_program_is_refused(context: Context):
-    candidate.run_serve(context, [b"def f(:"])  # type: ignore[arg-type]
+    candidate.run_serve(context, [b"def f(:", b""])  # type: ignore[arg-type]
     assert [why.partition(":")[0] for why in context.refused] == ["the program"]
 
 

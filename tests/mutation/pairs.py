@@ -126,7 +126,7 @@ def outcome(program: str, script: str, entry: str, framework: str = "") -> str:
     with tempfile.TemporaryDirectory() as folder:
         script = script.replace(messages.SCRATCH_FOLDER, folder)
         text = [each.encode("utf-8", "surrogatepass") for each in (program, script, entry, framework)]
-        candidate, serves = half(run_serve, text[:1], theirs, text[:2], folder)
+        candidate, serves = half(run_serve, [text[0], b""], theirs, text[:2], folder)
         theirs.close()
         test, says = half(run_test, [*text[1:], b"", b"\0", b"", b""], ours, text[:2], folder)
         ours.close()

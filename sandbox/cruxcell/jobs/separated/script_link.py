@@ -129,7 +129,7 @@ class ScriptLink(Link):
         # type: (CodeType, Any, str) -> None
         """Put what the script uses of the program into its namespace, and what it tests under `candidate`."""
         self._source = source = suite.code
-        self.module = suite.program_module or self.module
+        self.objects.module = suite.program_module or self.objects.module
         named = names_in(script)
         imports = names_of(script, IMPORTS)
         files, listener = PassedFiles(named, imports), Listener(named)

@@ -80,6 +80,7 @@ class Objects:
         self._places = {}  # type: dict[int, tuple[Any, str, str]]
         self.serve = None  # type: Any  # of the test's: what calls a function for the other side
         self.hear = None  # type: Any  # of the test's: what is told of bytes that are read
+        self.module = CANDIDATE  # what classes of the other half say their module is
         self.program = None  # type: Any  # of the test's: the namespace of the module that the candidate's program is
         self._is_of_an_error = False  # the class that is read or written next: of an exception, or the base of a class
         self.placing = Placing()
@@ -286,9 +287,9 @@ class Objects:
             return stand
         name = name.replace("\0", "")[:200]
         try:
-            made = proxy_classes.make_class(name, number, bases, offers, overrides, stand)
+            made = proxy_classes.make_class(name, number, bases, offers, overrides, stand, self.module)
         except TypeError:  # bases that do not go together here
-            made = proxy_classes.make_class(name, number, bases[:1], offers, overrides, stand)
+            made = proxy_classes.make_class(name, number, bases[:1], offers, overrides, stand, self.module)
         self.classes[number] = made
         register(made, offers)
         leave_out(made, bases)

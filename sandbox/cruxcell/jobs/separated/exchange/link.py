@@ -20,7 +20,6 @@ from cruxcell.jobs.separated.exchange.one_thread import QUESTION, RAISED, OneThr
 from cruxcell.jobs.separated.exchange.partners import Partners
 from cruxcell.jobs.separated.proxies.operations import SPECIAL
 from cruxcell.jobs.separated.proxies.runs import connection
-from cruxcell.namespace import CANDIDATE
 from cruxcell.protocol import frames, messages
 from cruxcell.protocol.records import set_traceback
 from cruxcell.values.canonical import TooLarge
@@ -56,7 +55,6 @@ class Link:
     def __init__(self, is_test, run, permits=None):
         # type: (bool, Callable[..., Any], Callable[..., bool] | None) -> None
         self.is_test = is_test
-        self.module = CANDIDATE  # what classes of the other half say their module is
         self.objects = Objects(is_test)
         self.containers = Containers(0 if is_test else 1)
         self._run, self._permits = run, permits

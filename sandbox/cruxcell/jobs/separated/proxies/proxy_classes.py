@@ -54,6 +54,7 @@ from cruxcell.jobs.separated.proxies.remote import (
 )
 from cruxcell.jobs.separated.proxies.runs import aexit, await_, connection, exit_, next_, step_of, throw
 from cruxcell.jobs.separated.proxies.signatures import PARTS, FunctionOf
+from cruxcell.namespace import CANDIDATE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,8 +63,10 @@ if TYPE_CHECKING:
 _get = object.__getattribute__
 
 
-def make_class(name, number, bases, offers, overrides, stands_for):  # noqa: PLR0917 - what a class is written as
-    # type: (str, int, tuple[type, ...], list[str], list[str], object) -> type
+def make_class(  # noqa: PLR0917 - what a class is written as
+    name, number, bases, offers, overrides, stands_for, module=CANDIDATE
+):
+    # type: (str, int, tuple[type, ...], list[str], list[str], object, str) -> type
     """The class that stands for class `number` of the other side.
 
     Args:
@@ -74,9 +77,10 @@ def make_class(name, number, bases, offers, overrides, stands_for):  # noqa: PLR
         offers: names of special methods that its objects have.
         overrides: names of methods of a plain base that it has its own of.
         stands_for: a builtin class its objects say they are of (`__class__`), or None.
+        module: what it says its module is.
     """
     plain = _values_among(bases)
-    namespace = {"__module__": connection[0].module, "_remote_class": number, "__slots__": ()}  # type: dict[str, Any]
+    namespace = {"__module__": module, "_remote_class": number, "__slots__": ()}  # type: dict[str, Any]
     namespace["__doc__"] = property(_documentation)
     family = tuple([each for each in bases if issubclass(each, RemoteObject)]) or (RemoteObject,)  # type: tuple[type, ...]
     if plain:

@@ -29,7 +29,7 @@ def follow_doctests(link):
     def from_module(self, module, value):
         # type: (Any, Any, Any) -> bool
         if is_remote(value):
-            return module is None or getattr(value, "__module__", None) == link.module
+            return module is None or getattr(value, "__module__", None) == link.objects.module
         return bool(belongs(self, module, value))
 
     def find_some(self, target, *more, **named):
