@@ -11,6 +11,7 @@ import pytest
 from cruxcell.jobs.separated.proxies.remote import RemoteObject
 from cruxcell.jobs.separated.rules.docstrings import NO_EXAMPLES, _Result, follow_doctests
 from cruxcell.jobs.suite_base import MAIN
+from cruxcell.namespace import CANDIDATE
 
 OURS, ANOTHER = ModuleType(MAIN), ModuleType("another")
 FIVE_MORE = (None, None, None, True, 0)  # name, globs, verbose, report, optionflags
@@ -20,6 +21,7 @@ FIVE_MORE = (None, None, None, True, 0)  # name, globs, verbose, report, optionf
 def link(monkeypatch: pytest.MonkeyPatch) -> Any:
     """The test's half; `ran` is what each run was given."""
     made = SimpleNamespace(idle=[], ends=[], ran=[], attempted=2, hears=False)
+    made.objects = SimpleNamespace(module=CANDIDATE)
     made.invalid, made.alongside = made.ends.append, SimpleNamespace(listens=lambda: made.hears)
 
     def testmod(*asked: object, **named: object) -> object:
