@@ -40,7 +40,7 @@ def job(program: str, call: str = "f()", **changes) -> Job:
 def pair(candidate: str, script: str, **changes) -> Job:
     limits = changes.pop("limits", DEFAULT_LIMITS)
     made = job("", kind=messages.JOB_SERVE, flags=messages.PAIR, limits=limits, **changes)
-    made.fields = [candidate.encode()]
+    made.fields = [candidate.encode(), b""]
     made.partner = Job(
         key=KEY,
         kind=messages.JOB_TEST,
