@@ -33,11 +33,10 @@ def module_namespace(name=CANDIDATE, file=PROGRAM_FILE):
     return namespace
 
 
-def name_module(namespace, name):
-    # type: (dict[str, Any], str) -> None
-    """The program's module is one of this name, as if it stood in a file of that."""
-    sys.modules[name] = sys.modules[CANDIDATE]
-    namespace.update(__name__=name, __file__=name + ".py")
+def named_namespace(name):
+    # type: (str) -> dict[str, Any]
+    """Of a program that is imported by a name, as a file of that is."""
+    return module_namespace(name, name + ".py")
 
 
 def set_recursion_depth(between):

@@ -91,17 +91,17 @@ def ensure(python: Path, cache_dir: Path | None) -> Path | None:
     """
     try:
         answers = _ask(python)
-        ours = cache_dir / digest()[-16:] if cache_dir else None
-        for folder in filter(None, (NATIVE, ours)):
+        folders = [NATIVE, cache_dir / digest()[-16:]] if cache_dir else [NATIVE]
+        for folder in folders:
             built = folder / f"_native{answers['suffix']}"
             if is_current(built):
                 _try_out(python, built)
                 _note_use(folder)
                 return built
-        if cache_dir is None or ours is None:
+        if cache_dir is None:
             raise BuildError("there is no folder to keep it in; set HOME or XDG_CACHE_HOME")
         _forget_old(cache_dir)
-        return build(python, ours, answers)
+        return build(python, folders[-1], answers)
     except BuildError as error:
         _log.warning("no native helper for %s, its pure twin serves: %s", python, error)
         return None

@@ -3,7 +3,7 @@
 import sys
 from opcode import EXTENDED_ARG, opmap
 
-from cruxcell.namespace import module_namespace
+from cruxcell.namespace import module_namespace, named_namespace
 from cruxcell.protocol import messages, records
 from cruxcell.protocol.records import traceback_of
 
@@ -90,7 +90,7 @@ class Suite:
         """The program is a module of this name, if it is one."""
         self.program_module = name
         if name:
-            self.of_program = module_namespace(name, name + ".py")
+            self.of_program = named_namespace(name)
             self._program = sys.modules.pop(name)  # nobody finds it before the program, or else the script, runs
 
     def install(self):

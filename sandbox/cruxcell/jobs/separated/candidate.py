@@ -26,7 +26,7 @@ from cruxcell.jobs.separated.state.listening import Heard
 from cruxcell.jobs.separated.state.measured import most_memory, used
 from cruxcell.jobs.separated.state.redirected import Streams
 from cruxcell.jobs.separated.state.traced import Traced
-from cruxcell.namespace import module_namespace, name_module, set_recursion_depth
+from cruxcell.namespace import CANDIDATE, module_namespace, named_namespace, set_recursion_depth
 from cruxcell.protocol import messages, records
 
 TYPE_CHECKING = False
@@ -49,9 +49,10 @@ def run_serve(context, fields):
     except Invalid as error:
         context.refuse("the program: %s" % error)
         return
-    namespace = module_namespace()
-    if fields[1]:
-        name_module(namespace, fields[1].decode())
+    name = fields[1].decode()
+    namespace = named_namespace(name) if name else module_namespace()
+    if name:
+        sys.modules[CANDIDATE] = sys.modules[name]  # by which the other half names it
     server = _Server(context, program, namespace)
     stack_limit.install_for(text)
     disk_figures.install_for(text, context.scratch_bytes)
