@@ -1,6 +1,6 @@
 """The audit: a random share of the checks that shared a worker runs again alone, and the results are compared.
 
-It is the last of three layers (docs/design.md, "Sharing a worker"). It alone assumes nothing about how one check could
+It is the last of three layers (docs/design/shared-workers.md). It alone assumes nothing about how one check could
 affect another. The result of an audited check is that of its run alone. After one difference, no unreleased result from
 a shared worker of that RPC is used.
 """

@@ -1,4 +1,4 @@
-"""Cuts work into parts of a bounded size. docs/design.md ("Batch sizes") has the table of all sizes and why each is."""
+"""Cuts work into parts of a bounded size. docs/design/scheduling.md has the table of all sizes and why each is."""
 
 from __future__ import annotations
 
