@@ -133,8 +133,10 @@ def _load_what_programs_use(setup):
     """Modules, and what a program finds in an interpreter that has been started as usual."""
     sys.path[:] = setup.path
     _quiet()
+    put_back = _process_as_it_is()
     for name in setup.preload:
         _import(name)
+    put_back()
     if setup.threads:
         _prepare_for_threads()
     _give_what_site_gives()
@@ -189,6 +191,32 @@ def _quiet():
     _warnings.filters.extend([("ignore", None, Warning, name, 0) for name in (CHECK, PROGRAM)])
     if hasattr(_warnings, "_filters_mutated"):
         _warnings._filters_mutated()
+
+
+def _process_as_it_is():
+    # type: () -> Callable[[], None]
+    """What puts back how the process takes signals and makes files. A module that is imported may change that: where
+    it ignores SIGCHLD zygotes could not wait for their workers."""
+    import _signal
+
+    signals = [number for number in range(1, _signal.NSIG) if _signal.getsignal(number) is not None]
+    before = [(number, _signal.getsignal(number)) for number in signals]
+    blocked = _signal.pthread_sigmask(_signal.SIG_BLOCK, [])
+    folder, mask = os.getcwd(), os.umask(0)
+    os.umask(mask)
+
+    def put_back():
+        # type: () -> None
+        for timer in (_signal.ITIMER_REAL, _signal.ITIMER_VIRTUAL, _signal.ITIMER_PROF):
+            _signal.setitimer(timer, 0)
+        for number, handler in before:
+            if number not in (_signal.SIGKILL, _signal.SIGSTOP):
+                _signal.signal(number, handler)
+        _signal.pthread_sigmask(_signal.SIG_SETMASK, blocked)
+        os.chdir(folder)
+        os.umask(mask)
+
+    return put_back
 
 
 def _import(name):

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from cruxbox import CallCheck, Client, EvaluateCheck, Outcome, RunCheck, ScriptCheck, StdioCheck, Task
+from cruxbox import CallCheck, Client, EvaluateCheck, Limits, Outcome, RunCheck, ScriptCheck, StdioCheck, Task
 from cruxbox.errors import EmbeddedServerError
 from cruxboxd.zygotes.setup import ZygoteKinds
 
@@ -65,6 +65,33 @@ def test_a_runtime_lists_its_packages_and_what_is_preloaded(client: Client):
     assert sci.packages == (("other", "1.5"), ("slowpack", "1.5"), ("threadpoolctl", "1.5"))
     assert sci.preload == ("slowpack", "other")
     assert default.packages == ()  # the daemon's own are nobody's business
+
+
+RUDE = """
+import os, signal
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+signal.signal(signal.SIGXCPU, signal.SIG_IGN)
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGUSR1})
+signal.setitimer(signal.ITIMER_REAL, 0.1)
+os.umask(0o777)
+os.chdir("/")
+"""
+
+
+@pytest.mark.kernel
+def test_what_a_preloaded_module_does_to_its_process_is_put_back(tmp_path: Path):
+    """Zygotes wait for workers: where SIGCHLD was ignored, every check of their kind was a SANDBOX_ERROR."""
+    python = environment(tmp_path / "rude", rude=RUDE)
+    says = "import os, signal, rude\nprint(signal.getsignal(signal.SIGCHLD) is signal.SIG_DFL, os.umask(0o77) == 0o777)"
+    script = "import rude, time\ntime.sleep(0.2)\nassert candidate(1) == 2"
+    tasks = [
+        Task("import rude\ndef f(x): return x + 1", [CallCheck("f(1)", "2"), ScriptCheck(script, "f")], runtime="rude"),
+        Task(says, [StdioCheck("", "True False\n")], runtime="rude"),
+        Task("import rude\nwhile True: pass", [StdioCheck("", "1")], runtime="rude", limits=Limits(cpu_ms=300)),
+    ]
+    with Client(workers=1, server_args=["--runtime", f"rude={python}", "--preload", "rude=rude"]) as client:
+        outcomes = [verdict.outcome.name for verdict in client.check(tasks)]
+    assert outcomes == ["PASSED", "PASSED", "PASSED", "TIMED_OUT"]
 
 
 IMPORTS = "import slowpack\ndef f():\n    return slowpack.here()\n"
