@@ -124,10 +124,11 @@ async def test_what_cannot_be_read_is_our_failure(
 
 async def test_a_folder_that_did_not_come_is_our_failure():
     """Where the daemon has no descriptor left, the kernel drops the zygote's."""
-    one = job("a")
+    one, before = job("a"), descriptors()
     one.flags |= messages.READ_BACK
-    OutputReader(1).finish(one, Result(), Outputs(one, None, -1))
+    OutputReader(1).finish(one, Result(), Outputs(one, printed(1), -1))
     assert (await one.future).error == "what it left cannot be read: [Errno 24] its folder was not received"
+    assert descriptors() == before
     stopped = job("a")
     stopped.flags |= messages.READ_BACK
     OutputReader(1).finish(stopped, Result(error="cancelled"), Outputs(stopped, None, -1))

@@ -168,7 +168,7 @@ def _category_parts(array, dtype):
 def _interval_parts(array, dtype):
     # type: (Any, Any) -> Any
     sides = _index_parts(array.left), _index_parts(array.right)
-    return None if None in [each and True for each in sides] else ("interval", *sides, dtype.closed)
+    return None if None in sides else ("interval", *sides, dtype.closed)
 
 
 def _string_parts(array, dtype):
