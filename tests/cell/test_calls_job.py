@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from calls_by_hand import FORMATS, HERMETIC, ODD, Context, fields, job, this_process_stays_as_it_is
 from cruxcell.analysis.parsing import CHECK, PROGRAM, Invalid, OutOfRoom
-from cruxcell.jobs import bundles, calls
+from cruxcell.jobs import bundles, calls, checker_guard
 from cruxcell.jobs.context import RULE
 from cruxcell.jobs.separated.rules import configurations
 from cruxcell.protocol import frames, messages
@@ -290,7 +290,7 @@ def followed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     def noted(name: str) -> Callable[[object], None]:
         return lambda _: names.append(name)
 
-    monkeypatch.setattr(calls, "follow_expressions", noted("follow_expressions"))
+    monkeypatch.setattr(checker_guard, "follow_expressions", noted("follow_expressions"))
     for word, follow in configurations.FOLLOWED.items():
         monkeypatch.setitem(configurations.FOLLOWED, word, noted(follow.__name__))
     return names

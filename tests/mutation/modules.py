@@ -133,6 +133,7 @@ TESTS = {
     "cruxcell/jobs/replay.py": ["cell/test_series_job.py", "cell/test_rows_split.py", "daemon/test_replay.py"],
     "cruxcell/jobs/series.py": ["cell/test_series_job.py", "daemon/test_series.py", "daemon/test_replay.py"],
     "cruxcell/jobs/calls.py": ["cell/test_calls_job.py", "daemon/test_sharing.py", "daemon/test_together.py", _FORGED],
+    "cruxcell/jobs/checker_guard.py": ["cell/test_calls_job.py", "daemon/test_checks.py", "daemon/test_programs.py"],
     "cruxcell/jobs/streams.py": ["cell/test_streams_job.py", "daemon/test_shared_streams.py"],
     "cruxcell/jobs/expressions.py": ["cell/test_expressions_job.py", "daemon/test_sharing.py", _WORKERS],
     "cruxcell/jobs/separated/exchange/alongside.py": ["cell/test_separated_alongside.py", _ASKS, _ANSWERS, *_PAIRS],

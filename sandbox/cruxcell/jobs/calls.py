@@ -9,10 +9,8 @@ from cruxcell.analysis.hermetic import may_share_by, names_bound_by, names_bound
 from cruxcell.analysis.operands import Inspector, call_findings, is_literal
 from cruxcell.analysis.parsing import CHECK, PROGRAM, Invalid, OutOfRoom, classify_call, compile_text
 from cruxcell.jobs import disk_figures, stack_limit
+from cruxcell.jobs.checker_guard import guard_of
 from cruxcell.jobs.context import RULE, JobContext  # noqa: F401 - in type comments
-from cruxcell.jobs.separated.rules.configurations import follow_expressions, follow_named
-from cruxcell.jobs.separated.rules.databases import Databases
-from cruxcell.jobs.separated.rules.texts import Texts
 from cruxcell.namespace import fresh_namespace, module_namespace, set_recursion_depth
 from cruxcell.protocol import frames, messages, records
 from cruxcell.protocol.payloads import BUNDLED, CALLS_FLAGS, CHECKER, INSPECT, RUN_EXPRESSIONS, SHARE, TOGETHER
@@ -333,44 +331,6 @@ def run_apply(context, fields, read=None):
         context.send_raised(error)
     else:
         context.send_value(value)
-
-
-def guard_of(context, checker):
-    # type: (JobContext, CodeType) -> Callable[[], object]
-    """What has a checker run no code from now on but its own and what is harmless. Or what a candidate prints would
-    decide, where a checker evaluates it. Connections to sqlite, whose SQL may be such a text, are guarded from before
-    the checker is loaded, which may take `connect` out of its module."""
-    databases, names = Databases(_OfAChecker()), bytecode.names_in(checker)
-    if "sqlite3" in names:
-        databases.guard()
-
-    def refuse(line):
-        # type: (int) -> None
-        raise ValueError(_RUNS_TEXT % line)
-
-    def guard():
-        # type: () -> None
-        texts = Texts(context.helper.hear, checker, lambda: True, refuse, lambda _path, _is_moved: True)
-        databases.follow(texts)
-        follow_expressions(texts)
-        follow_named(texts, names)
-
-    return guard
-
-
-class _OfAChecker:
-    """In the place of a link to a candidate, of which a checker has none."""
-
-    def may_have_texts(self):
-        # type: () -> bool
-        return True
-
-    def refuse(self, why):
-        # type: (str) -> None
-        raise ValueError(why)
-
-
-_RUNS_TEXT = "line %d runs code that may be what was printed (by eval, exec, pickle or a library)"
 
 
 def run_checker(context, fields):
