@@ -10,7 +10,7 @@ from cruxcell.jobs.separated.state.borrowing import Borrower
 
 def test_what_the_program_has_when_the_script_sets_it_anew_is_what_it_gets_back():
     namespace: dict[str, Any] = {"count": 0}
-    one, owner = Borrower(namespace), pathlib.Path
+    one, owner = Borrower(namespace, 0), pathlib.Path
     for own in (0, 3):
         namespace["count"] = own
         one.take("name", "count", "", False, 7)

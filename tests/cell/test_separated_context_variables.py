@@ -69,7 +69,7 @@ def test_what_the_script_has_entered_itself_stays(variables: ContextVariables, r
 
 
 def test_the_program_has_what_it_is_lent(request_: ContextVar[Any]):
-    borrower, mine = Borrower({}), object()
+    borrower, mine = Borrower({}, 0), object()
     borrower.take("contexts", "flask.globals", "var", False, mine)
     borrower.take("contexts", "flask.globals", "none", False, mine)
     assert (request_.get(None), borrower.contexts.told(None, "flask.globals")) == (mine, {})

@@ -100,7 +100,7 @@ def test_what_is_patched_is_lent_and_given_back(source: str, monkeypatch: pytest
     ],
 )
 def test_what_is_patched_of_a_class_or_an_object_is_lent_and_given_back(source: str, path: str, name: str):
-    one, other, owner = lender(source), Borrower({}), pathlib.Path if name == "exists" else os.environ
+    one, other, owner = lender(source), Borrower({}, 0), pathlib.Path if name == "exists" else os.environ
     before = vars(owner).get(name)
     with patch.object(owner, name, len):
         assert one.changes() == [("member", path, name, False, len)]
@@ -118,8 +118,8 @@ def test_what_has_no_attributes_to_set_is_not_looked_at():
         "import os\npatch('os.sep.join'); patch('builtins.dict.get'); patch.object(dict, 'get'); patch('os.path.x')"
     )
     assert lender(source)._members == {}
-    Borrower({}).take("member", "os.sep", "join", False, 1)
-    Borrower({}).take("member", "no.such", "join", False, 1)
+    Borrower({}, 0).take("member", "os.sep", "join", False, 1)
+    Borrower({}, 0).take("member", "no.such", "join", False, 1)
 
 
 def test_the_recursion_limit_is_that_of_the_script_and_frames_of_the_harness(monkeypatch: pytest.MonkeyPatch):
@@ -142,7 +142,7 @@ def test_the_context_of_decimal_numbers_is_lent_as_far_as_it_has_changed():
     with decimal.localcontext() as context:
         context.rounding, before = decimal.ROUND_UP, context.traps[decimal.Overflow]
         for each in changes:
-            Borrower({}).take(*each)
+            Borrower({}, 0).take(*each)
         traps = [context.traps[each] for each in (decimal.Inexact, decimal.Rounded, decimal.Overflow)]
         assert (context.prec, context.rounding, traps) == (5, decimal.ROUND_UP, [True, False, before])
     assert [each[1] for each in one.changes()] == ["prec", "traps"]
@@ -226,7 +226,7 @@ def test_the_program_gets_what_is_lent_and_has_its_own_again(monkeypatch: pytest
     monkeypatch.setattr(time, "sleep", own := time.sleep)
     monkeypatch.setattr(os, "environ", {"A": "1"})
     namespace: dict[str, Any] = {"helper": len}
-    one = Borrower(namespace)
+    one = Borrower(namespace, 0)
     one.take("argv", "", "", False, ["a"])
     one.take("environ", "", "", False, {"B": "2"})
     assert (sys.argv, os.environ) == (["a"], {"B": "2"})
@@ -308,7 +308,7 @@ def test_variables_that_the_script_names_are_as_the_program_has_them(monkeypatch
     for impossible in ("a\0b", "\ud800"):
         one.take_variables({"A_B": impossible})
     assert os.environ["A_B"] == "2"
-    assert Borrower({}).variables(None, "A_B", "C_D") == {"A_B": "2"}
+    assert Borrower({}, 0).variables(None, "A_B", "C_D") == {"A_B": "2"}
     assert lender("x = 'A_B'").variables == []
 
 

@@ -119,7 +119,7 @@ def test_what_has_no_value_is_no_setting(django: Settings):
 
 
 def test_the_program_is_configured_once_and_then_set(django: Settings):
-    borrower = Borrower({})
+    borrower = Borrower({}, 0)
     borrower.take("settings", "django.conf", "", False, {"CHARSET": "ascii"})
     borrower.take("settings", "django.conf", "", False, {"DEBUG": True})
     assert (django._wrapped.CHARSET, django._wrapped.DEBUG) == ("ascii", True)
@@ -127,7 +127,7 @@ def test_the_program_is_configured_once_and_then_set(django: Settings):
 
 def test_a_program_without_the_library_is_told_in_vain(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "django.conf", None)
-    Borrower({}).take("settings", "django.conf", "", False, {"CHARSET": "ascii"})
+    Borrower({}, 0).take("settings", "django.conf", "", False, {"CHARSET": "ascii"})
 
 
 def test_the_script_has_that_the_program_is_configured_and_what_it_names(django: Settings):

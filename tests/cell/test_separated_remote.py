@@ -81,6 +81,14 @@ def test_what_looks_at_names_and_derived_classes_asks_the_candidate_alone(either
         assert [each[0] for each in either.asked] == ["get"], "as `object.__dir__` looks into its __dict__"
 
 
+@pytest.mark.parametrize("said", [None, ("a",), ["a", 1]])
+def test_a_candidate_that_says_no_names_is_refused(other: Other, said: object):
+    other.answers.update(dir=lambda: said, subclasses=lambda: said)
+    for asks in (lambda: dir(other.thing()), other.cls().__subclasses__):
+        with pytest.raises(TypeError, match="the candidate does not say what '(A|RemoteType)' has"):
+            asks()
+
+
 @pytest.mark.parametrize("means", [True, False])
 def test_what_is_between_brackets_behind_a_class_stands_for_it(other: Other, means: bool):
     cls, alias = other.cls(), other.thing()

@@ -162,6 +162,7 @@ def test_what_is_written_by_hand_is_read():
         message("coo_matrix", (1, 3), ROW, arr([0, 0]), arr([0, 3])),
         message("coo_matrix", (1, 3), ROW, arr([0, -1]), arr([0, 2])),
         message("coo_matrix", (1, 3), ROW, arr([0]), arr([0, 2])),
+        message("coo_matrix", (1, 3), ROW, arr([0, 0]), arr([0, 2, 1])),
         message("coo_matrix", (1, 3), LINES, arr([0]), arr([0])),
         message("dok_matrix", (1, 3), ROW, arr([0, 0]), arr([0, 2])),
         message("dia_matrix", (2, 2), LINES, arr([3])),

@@ -72,7 +72,7 @@ def _is_an_object(value):
 def _who_asks():
     # type: () -> str
     """The package whose code, or that of the script, has the candidate asked."""
-    frame = sys._getframe(2)  # type: Any
+    frame = sys._getframe()  # type: Any
     while frame is not None and _package_of(frame) == "cruxcell":
         frame = frame.f_back
     return "" if frame is None else _package_of(frame)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class Borrower:
     """Of the candidate's half. `namespace`: the program's; `frames`: those of the harness below a function of it."""
 
-    def __init__(self, namespace, frames=0):
+    def __init__(self, namespace, frames):
         # type: (dict[str, Any], int) -> None
         self._namespace, self._frames = namespace, frames
         self._own = {}  # type: dict[tuple[str, str, str], Any]
