@@ -85,7 +85,7 @@ def test_what_looks_at_names_and_derived_classes_asks_the_candidate_alone(either
 def test_a_candidate_that_says_no_names_is_refused(other: Other, said: object):
     other.answers.update(dir=lambda: said, subclasses=lambda: said)
     for asks in (lambda: dir(other.thing()), other.cls().__subclasses__):
-        with pytest.raises(TypeError, match="the candidate does not say what '(A|RemoteType)' has"):
+        with pytest.raises(TypeError, match=r"the candidate does not say what '(A|RemoteType)' has"):
             asks()
 
 
