@@ -7,12 +7,12 @@ from array import array
 from typing import Any
 
 import pytest
+from containers_by_hand import EIGHT, OPEN, ROOM, SHAPE, Ends, numpy, plain, u32
 from cruxcell.values import arrays, transfer
 from cruxcell.values.canonical import NotPlain
 from cruxcell.values.containers import MAX_DEPTH, Containers, Garbled
 from cruxcell.values.reader import Reader
 from cruxcell.values.writer import Writer
-from test_containers import EIGHT, OPEN, ROOM, SHAPE, Ends, numpy, plain, u32
 
 
 def test_arrays_stand_in_each_other_half_as_deep_as_lists():

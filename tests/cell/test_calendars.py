@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from containers_by_hand import ROOM, plain, u32
 from cruxcell.values import calendars, transfer
 from cruxcell.values.canonical import NotPlain
 from cruxcell.values.containers import Garbled
-from test_containers import ROOM, plain, u32
 
 pytz: Any = pytest.importorskip("pytz")
 tz: Any = pytest.importorskip("dateutil.tz")

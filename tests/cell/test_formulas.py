@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from containers_by_hand import Ends
 from cruxcell.values import formulas
 from cruxcell.values.canonical import NotPlain
-from test_containers import Ends
 
 sympy: Any = pytest.importorskip("sympy")
 x, y = sympy.symbols("x y")

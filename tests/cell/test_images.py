@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from containers_by_hand import Ends
 from cruxcell.values import images
 from cruxcell.values.canonical import NotPlain
 from cruxcell.values.containers import Containers, Garbled
 from cruxcell.values.reader import Reader
 from cruxcell.values.writer import Writer
-from test_containers import Ends
 
 Image: Any = pytest.importorskip("PIL.Image")
 Draw: Any = pytest.importorskip("PIL.ImageDraw")

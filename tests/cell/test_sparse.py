@@ -6,12 +6,12 @@ import struct
 from typing import Any
 
 import pytest
+from containers_by_hand import Ends, numpy
 from cruxcell.values import sparse
 from cruxcell.values.canonical import NotPlain
 from cruxcell.values.containers import Containers, Garbled
 from cruxcell.values.reader import Reader
 from cruxcell.values.writer import Writer
-from test_containers import Ends, numpy
 
 scipy: Any = pytest.importorskip("scipy.sparse")
 DENSE = [[0, 5, 0, 0], [7, 0, 0, 8]]

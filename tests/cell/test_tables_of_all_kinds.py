@@ -15,11 +15,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from containers_by_hand import ROOM, numpy
 from cruxcell.values import tables, transfer, writer
 from cruxcell.values.canonical import NotPlain
 from cruxcell.values.containers import MAX_DEPTH, Garbled
-from test_containers import ROOM, numpy
-from test_tables import zone_without_name
+from tables_by_hand import zone_without_name
 
 pandas: Any = pytest.importorskip("pandas")
 pytz: Any = pytest.importorskip("pytz")

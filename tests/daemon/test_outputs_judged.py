@@ -23,7 +23,7 @@ from cruxboxd.zygotes.jobs import Result
 from cruxboxd.zygotes.read_back import FilesRead
 from cruxcell.protocol import messages, records
 from cruxcell.protocol.frames import frame
-from test_scripts_judged import PLAN, TASK
+from ends_by_hand import PLAN, TASK
 from told_workers import CLEAN, Said, Told
 
 CHECK = StdioCheck("s", "in", "out")

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import test_series
+import test_series_judged
 import told_workers
 from behaviours import tested_runtimes
 from cruxbox import Client, Outcome, ScriptCheck, Task
@@ -22,7 +23,7 @@ from cruxboxd.judging.tasks import ScriptCheck as AskedCheck
 from cruxboxd.zygotes.exit import Exit
 from cruxboxd.zygotes.jobs import Job, Result
 from cruxcell.protocol import frames, messages, payloads, records
-from test_series import LIMITS, PROGRAMS, RIGHT, came, differing, of
+from series_by_hand import LIMITS, PROGRAMS, RIGHT, came, differing, of
 from told_workers import CLEAN, DIED, Told
 
 kernel = pytest.mark.kernel
@@ -176,7 +177,7 @@ def ended(
 
 async def settled(told: bytes, result: Result, script: Rows | None = None, base: CheckResult = BASE) -> Any:
     worker = Told({}, before=lambda _job: result)
-    task = replace(test_series.ALONE, checks=[SCRIPT])
+    task = replace(test_series_judged.ALONE, checks=[SCRIPT])
     judge = judging.RowsJudge(worker, task, SCRIPT, "0", Audit(0), b"code")  # type: ignore[arg-type]
     return await judge.settled(base, told, script or rows())
 
@@ -254,7 +255,7 @@ async def test_the_script_runs_once_on_the_same_values():
         (BOTH, {}), (came((VALUE, b"1", 6), (VALUE, b"2", 8)), {}), (came((VALUE, b"1", 6), (VALUE, b"3", 8)), {}),
         (came((VALUE, b"12", 6), (VALUE, b"", 8)), {}), (BOTH, {"memory_bytes": 1 << 28}),
     ):  # fmt: skip
-        task = replace(test_series.ALONE, checks=[SCRIPT], limits=replace(told_workers.LIMITS, **limits))
+        task = replace(test_series_judged.ALONE, checks=[SCRIPT], limits=replace(told_workers.LIMITS, **limits))
         judge = judging.RowsJudge(worker, task, SCRIPT, "0", Audit(0), b"code")  # type: ignore[arg-type]
         judged = await judge.settled(BASE, told, script)
         assert judged is not None

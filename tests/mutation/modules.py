@@ -23,20 +23,34 @@ PACKAGES = [
     "cruxcell/values",
 ]
 _FORGED = "daemon/test_forged_reports.py"
-_CALLS, _JUDGING = "daemon/test_calls.py", "daemon/test_judging.py"
-_AGAIN, _FLEET = "daemon/test_calls_again.py", "daemon/test_fleet.py"
+_CALLS, _AGAIN = "daemon/test_calls.py", "daemon/test_calls_again.py"
+_JUDGING = ["daemon/test_judging.py", "daemon/test_judging_scripts.py"]
+_FLEET = ["daemon/test_fleet.py", "daemon/test_zygotes_of_a_fleet.py"]
+_REPORT = ["daemon/test_report.py", "daemon/test_report_records.py"]
+_CHARGING = ["daemon/test_charging.py", "daemon/test_charging_results.py"]
+_PROGRAMS = ["daemon/test_programs.py", "daemon/test_checkers.py"]
+_TEMPLATE = ["daemon/test_template.py", "daemon/test_template_ends.py -k 'not outlives and not go_on'"]
 _PLACING, _STALLS = "daemon/test_scheduling.py", "daemon/test_stalls.py"
 _HANDING = "daemon/test_handing_out.py"
 _SLOTS = "daemon/test_slots.py -k 'gets_one or ahead or a_cpu'"
-_SCRIPTS = "daemon/test_scripts_judged.py"
+_SCRIPTS = ["daemon/test_scripts_judged.py", "daemon/test_programs_judged.py"]
 _WORKERS = "daemon/test_workers_used.py"
 _AUDIT = "daemon/test_audit.py -k 'not verdicts and not never_differ'"
 _BUNDLES = "daemon/test_bundles.py -m 'not kernel'"
-_SERIES = "daemon/test_series.py -m 'not kernel'"
+_SERIES = ["daemon/test_series.py -m 'not kernel'", "daemon/test_series_judged.py"]
 _ROWS = "daemon/test_replay.py -m 'not kernel'"
 _SEALS = "daemon/test_seals.py -k 'not each_kind and not with_the_rule'"
-_RULE = "cell/test_hermetic.py -k 'not every_interpreter and not lets_pass'"
-_PLAIN = ["cell/test_containers.py", "cell/test_plain.py", "cell/test_arrays.py"]
+_RULE = ["cell/test_hermetic.py", "cell/test_hermetic_everywhere.py -k 'not says_the_same and not lets_pass'"]
+_VALUES = ["cell/test_values.py", "cell/test_canonical_bounds.py"]
+_CONTAINERS = ["cell/test_containers.py", "cell/test_containers_read.py"]
+_PLAIN = [*_CONTAINERS, "cell/test_plain.py", "cell/test_arrays.py"]
+_VIEWS = ["cell/test_views.py", "cell/test_views_read.py"]
+_TABLES = ["cell/test_tables.py", "cell/test_tables_read.py"]
+_LENDING = ["cell/test_separated_lending.py", "cell/test_separated_lent_places.py"]
+_TEXTS = [
+    "cell/test_separated_texts.py", "cell/test_separated_texts_by_libraries.py",
+    "cell/test_separated_configurations.py",
+]  # fmt: skip
 _SHARED_NAMES, _OBJECTS = "cell/test_separated_shared_names.py", "cell/test_separated_objects.py"
 _ANSWERS, _ASKS = "cell/test_separated_exchange.py", "cell/test_separated_candidate_asks.py"
 _SCRIPT_RUNS = "cell/test_separated_script_runs.py"
@@ -51,49 +65,49 @@ _PAIRS = [
 
 # A module below sandbox/ -> what pytest is given, below tests/, in the order in which it is asked.
 TESTS = {
-    "cruxboxd/zygotes/report.py": ["daemon/test_report.py", _SCRIPTS, "daemon/test_charging.py", _BUNDLES],
-    "cruxboxd/zygotes/report_parser.py": ["daemon/test_report.py", _SCRIPTS, "daemon/test_charging.py", _BUNDLES],
+    "cruxboxd/zygotes/report.py": [*_REPORT, *_SCRIPTS, *_CHARGING, _BUNDLES],
+    "cruxboxd/zygotes/report_parser.py": [*_REPORT, *_SCRIPTS, *_CHARGING, _BUNDLES],
     "cruxboxd/zygotes/seals.py": ["daemon/test_unsealing.py", _SEALS],
     "cruxboxd/zygotes/jobs.py": ["daemon/test_jobs.py", _CALLS, _AGAIN, _BUNDLES, _SEALS, _WORKERS],
     "cruxboxd/zygotes/template.py": [
-        "daemon/test_templates_played.py", "daemon/test_template.py -k 'not outlives and not go_on'",
+        "daemon/test_templates_played.py", *_TEMPLATE,
     ],
     "cruxboxd/zygotes/outputs.py": ["daemon/test_outputs.py", "daemon/test_files_of_checks.py"],
     "cruxboxd/zygotes/pipe_writer.py": ["daemon/test_large_texts.py"],
     "cruxboxd/zygotes/company.py": ["daemon/test_company.py", "daemon/test_jobs.py", _CALLS, _AGAIN, _BUNDLES, _AUDIT],
-    "cruxboxd/judging/charging.py": ["daemon/test_charging.py", _SEALS],
-    "cruxboxd/judging/outcomes.py": ["daemon/test_verdict.py", "daemon/test_requests.py", "daemon/test_charging.py"],
-    "cruxboxd/judging/comparing.py": ["daemon/test_comparing.py", "daemon/test_verdict.py", "daemon/test_programs.py"],
+    "cruxboxd/judging/charging.py": [*_CHARGING, _SEALS],
+    "cruxboxd/judging/outcomes.py": ["daemon/test_verdict.py", "daemon/test_requests.py", *_CHARGING],
+    "cruxboxd/judging/comparing.py": ["daemon/test_comparing.py", "daemon/test_verdict.py", *_PROGRAMS],
     "cruxboxd/judging/audit.py": ["daemon/test_differences.py", _AUDIT],
-    "cruxboxd/judging/calls.py": [_CALLS, _AGAIN, _JUDGING, _AUDIT, _WORKERS, _FORGED, "daemon/test_behaviour.py"],
+    "cruxboxd/judging/calls.py": [_CALLS, _AGAIN, *_JUDGING, _AUDIT, _WORKERS, _FORGED, "daemon/test_behaviour.py"],
     "cruxboxd/judging/judge.py": [
-        _JUDGING, "daemon/test_ways_of_scripts.py", _SERIES, _WORKERS, _AUDIT, _FORGED, "daemon/test_behaviour.py",
+        *_JUDGING, "daemon/test_ways_of_scripts.py", *_SERIES, _WORKERS, _AUDIT, _FORGED, "daemon/test_behaviour.py",
     ],
-    "cruxboxd/judging/texts.py": [_JUDGING, "daemon/test_scripts_judged.py", "daemon/test_large_texts.py", _WORKERS],
+    "cruxboxd/judging/texts.py": [*_JUDGING, *_SCRIPTS, "daemon/test_large_texts.py", _WORKERS],
     "cruxboxd/judging/scripts.py": [
-        _SCRIPTS, _JUDGING, _WORKERS, "daemon/test_suites.py", _FORGED, "daemon/test_hang_ups.py",
+        *_SCRIPTS, *_JUDGING, _WORKERS, "daemon/test_suites.py", _FORGED, "daemon/test_hang_ups.py",
     ],
     "cruxboxd/judging/shared_streams.py": ["daemon/test_stdio.py", "daemon/test_shared_streams.py"],
-    "cruxboxd/judging/by_calls.py": [_SERIES, _ROWS, _AUDIT],
+    "cruxboxd/judging/by_calls.py": [*_SERIES, _ROWS, _AUDIT],
     "cruxboxd/judging/rows.py": [_ROWS, "daemon/test_replay.py"],
-    "cruxboxd/judging/series.py": [_SERIES, _AUDIT],
-    "cruxboxd/judging/asserted.py": [_SERIES, _ROWS],
+    "cruxboxd/judging/series.py": [*_SERIES, _AUDIT],
+    "cruxboxd/judging/asserted.py": [*_SERIES, _ROWS],
     "cruxboxd/judging/streams.py": [
-        "daemon/test_outputs_judged.py", _SCRIPTS, "daemon/test_stdio.py", "daemon/test_programs.py", _WORKERS,
+        "daemon/test_outputs_judged.py", *_SCRIPTS, "daemon/test_stdio.py", *_PROGRAMS, _WORKERS,
     ],
     "cruxboxd/judging/expected.py": ["daemon/test_expected.py", "fuzz/test_fuzz_bytes.py", _WORKERS],
     "cruxboxd/judging/cuts.py": ["daemon/test_cuts.py"],
     "cruxboxd/judging/known_scripts.py": ["daemon/test_known_scripts.py"],
     "cruxboxd/judging/literals.py": ["fuzz/test_fuzz_literals.py"],
-    "cruxboxd/judging/tasks.py": ["daemon/test_checks.py", "daemon/test_requests.py", "daemon/test_programs.py"],
+    "cruxboxd/judging/tasks.py": ["daemon/test_checks.py", "daemon/test_requests.py", *_PROGRAMS],
     "cruxboxd/scheduling/bundles.py": [_BUNDLES, "daemon/test_bundles.py -m kernel"],
     "cruxboxd/scheduling/fair_queue.py": [*_QUEUE, _HANDING],
     "cruxboxd/scheduling/scheduler.py": [
-        _PLACING, _STALLS, "daemon/test_holding.py", _FLEET, _HANDING, "daemon/test_fairness.py",
+        _PLACING, _STALLS, "daemon/test_holding.py", *_FLEET, _HANDING, "daemon/test_fairness.py",
         "daemon/test_memory_share.py", "daemon/test_accounting_of_workers.py",
     ],
     "cruxboxd/scheduling/fleet.py": [
-        _SLOTS, _PLACING, _FLEET, _STALLS, _HANDING, "daemon/test_memory_share.py",
+        _SLOTS, _PLACING, *_FLEET, _STALLS, _HANDING, "daemon/test_memory_share.py",
         "daemon/test_accounting_of_workers.py",
     ],
     "cruxboxd/scheduling/memory_share.py": ["daemon/test_scheduling.py"],
@@ -101,7 +115,7 @@ TESTS = {
     "cruxboxd/scheduling/holding.py": ["daemon/test_holding.py", *_QUEUE],
     "cruxboxd/scheduling/lines.py": [*_QUEUE, _HANDING],
     "cruxboxd/scheduling/slow_share.py": ["daemon/test_fair_queue.py"],
-    "cruxboxd/scheduling/starvation.py": [_FLEET, _PLACING, "daemon/test_hang_ups.py"],
+    "cruxboxd/scheduling/starvation.py": [*_FLEET, _PLACING, "daemon/test_hang_ups.py"],
     "cruxboxd/tenancy/admission.py": ["daemon/test_admission.py", "fuzz/test_fuzz_admission.py"],
     "cruxboxd/tenancy/identity.py": ["daemon/test_tenants_file.py", "daemon/test_identity.py"],
     "cruxboxd/tenancy/starts.py": ["daemon/test_places.py", "daemon/test_starts.py"],
@@ -110,30 +124,30 @@ TESTS = {
     "cruxboxd/rpc/checks.py": ["daemon/test_checks.py", "daemon/test_requests.py"],
     "cruxboxd/rpc/outline.py": ["daemon/test_outline.py", "fuzz/test_fuzz_requests.py"],
     "cruxcell/template.py": [
-        "cell/test_template_parts.py", "daemon/test_template.py -k 'not outlives and not go_on'",
+        "cell/test_template_parts.py", *_TEMPLATE,
         "cell/test_confine.py",
     ],
     "cruxcell/own_names.py": ["cell/test_own_names.py", "daemon/test_behaviour.py"],
-    "cruxcell/analysis/annotations.py": [_RULE, "cell/test_hermetic_streams.py"],
+    "cruxcell/analysis/annotations.py": [*_RULE, "cell/test_hermetic_streams.py"],
     "cruxcell/analysis/compiled.py": ["cell/test_compiled.py", "cell/test_series_job.py"],
     "cruxcell/analysis/plain_looks.py": ["cell/test_rows_split.py", "daemon/test_replay.py"],
     "cruxcell/analysis/rows.py": ["cell/test_rows_split.py", "daemon/test_replay.py"],
-    "cruxcell/analysis/series.py": ["cell/test_series_split.py", "daemon/test_series.py"],
-    "cruxcell/analysis/formats.py": ["cell/test_formats.py", _RULE],
+    "cruxcell/analysis/series.py": ["cell/test_series_split.py", *_SERIES],
+    "cruxcell/analysis/formats.py": ["cell/test_formats.py", *_RULE],
     "cruxcell/analysis/hermetic.py": [
-        _RULE, "cell/test_unknown.py", "cell/test_hermetic_streams.py", "cell/test_rules_of_code.py",
-        "cell/test_hermetic.py",
+        *_RULE, "cell/test_unknown.py", "cell/test_hermetic_streams.py", "cell/test_rules_of_code.py",
+        *_RULE,
     ],
     "cruxcell/analysis/hermetic_streams.py": ["cell/test_hermetic_streams.py"],
     "cruxcell/analysis/unknown.py": ["cell/test_unknown.py"],
-    "cruxcell/analysis/operations.py": [_RULE, "cell/test_rules_of_code.py"],
-    "cruxcell/analysis/parsing.py": ["cell/test_texts.py", "cell/test_hermetic.py", "daemon/test_sharing.py"],
+    "cruxcell/analysis/operations.py": [*_RULE, "cell/test_rules_of_code.py"],
+    "cruxcell/analysis/parsing.py": ["cell/test_texts.py", *_RULE, "daemon/test_sharing.py"],
     "cruxcell/analysis/vacuous.py": ["cell/test_texts.py"],
     "cruxcell/jobs/bundles.py": ["cell/test_calls_job.py", "cell/test_series_job.py", "daemon/test_sharing.py"],
     "cruxcell/jobs/replay.py": ["cell/test_series_job.py", "cell/test_rows_split.py", "daemon/test_replay.py"],
-    "cruxcell/jobs/series.py": ["cell/test_series_job.py", "daemon/test_series.py", "daemon/test_replay.py"],
+    "cruxcell/jobs/series.py": ["cell/test_series_job.py", *_SERIES, "daemon/test_replay.py"],
     "cruxcell/jobs/calls.py": ["cell/test_calls_job.py", "daemon/test_sharing.py", "daemon/test_together.py", _FORGED],
-    "cruxcell/jobs/checker_guard.py": ["cell/test_calls_job.py", "daemon/test_checks.py", "daemon/test_programs.py"],
+    "cruxcell/jobs/checker_guard.py": ["cell/test_calls_job.py", "daemon/test_checks.py", *_PROGRAMS],
     "cruxcell/jobs/streams.py": ["cell/test_streams_job.py", "daemon/test_shared_streams.py"],
     "cruxcell/jobs/expressions.py": ["cell/test_expressions_job.py", "daemon/test_sharing.py", _WORKERS],
     "cruxcell/jobs/separated/exchange/alongside.py": ["cell/test_separated_alongside.py", _ASKS, _ANSWERS, *_PAIRS],
@@ -143,12 +157,12 @@ TESTS = {
     "cruxcell/jobs/separated/proxies/loops.py": ["cell/test_separated_awaiting.py", *_PAIRS],
     "cruxcell/jobs/separated/state/borrowing.py": [
         "cell/test_separated_borrowing.py",
-        "cell/test_separated_lending.py",
+        *_LENDING,
         *_PAIRS,
     ],
     "cruxcell/jobs/separated/candidate.py": ["cell/test_separated_server.py", *_PAIRS],
     "cruxcell/jobs/separated/crossing/classes.py": ["cell/test_separated_classes.py", _SHARED_NAMES, _OBJECTS, *_PAIRS],
-    "cruxcell/jobs/separated/state/decimals.py": ["cell/test_separated_lending.py", *_PAIRS],
+    "cruxcell/jobs/separated/state/decimals.py": [*_LENDING, *_PAIRS],
     "cruxcell/jobs/separated/proxies/deriving.py": ["cell/test_separated_deriving.py", *_PROXIES, *_PAIRS],
     "cruxcell/jobs/separated/proxies/doubts.py": ["cell/test_separated_equality.py", *_PAIRS],
     "cruxcell/jobs/separated/proxies/equality.py": [
@@ -159,7 +173,7 @@ TESTS = {
         _SHARED_NAMES, "cell/test_separated_classes.py", "cell/test_separated_libraries.py", _OBJECTS, *_PAIRS,
     ],
     "cruxcell/jobs/separated/proxies/compared_tables.py": ["cell/test_separated_compared_tables.py", *_PAIRS],
-    "cruxcell/jobs/separated/rules/configurations.py": ["cell/test_separated_texts.py", *_PAIRS],
+    "cruxcell/jobs/separated/rules/configurations.py": [*_TEXTS, *_PAIRS],
     "cruxcell/jobs/separated/rules/databases.py": ["cell/test_separated_databases.py", *_PAIRS],
     "cruxcell/jobs/separated/rules/by_libraries.py": ["cell/test_separated_by_libraries.py", *_PAIRS],
     "cruxcell/jobs/separated/rules/memory.py": ["cell/test_separated_memory.py", *_PAIRS],
@@ -172,12 +186,12 @@ TESTS = {
     "cruxcell/jobs/separated/state/measured.py": ["cell/test_separated_measured.py", *_PAIRS],
     "cruxcell/jobs/separated/state/traced.py": ["cell/test_separated_traced.py", *_PAIRS],
     "cruxcell/jobs/separated/state/mocks.py": [*_PROXIES, *_PAIRS],
-    "cruxcell/jobs/separated/state/lending.py": ["cell/test_separated_lending.py", *_PAIRS],
+    "cruxcell/jobs/separated/state/lending.py": [*_LENDING, *_PAIRS],
     "cruxcell/jobs/separated/state/context_variables.py": ["cell/test_separated_context_variables.py", *_PAIRS],
     "cruxcell/jobs/separated/state/library_settings.py": ["cell/test_separated_library_settings.py", *_PAIRS],
     "cruxcell/jobs/separated/state/search_path.py": ["cell/test_separated_search_path.py", *_PAIRS],
-    "cruxcell/jobs/separated/state/patched_places.py": ["cell/test_separated_lending.py", *_PAIRS],
-    "cruxcell/jobs/separated/state/seeds.py": ["cell/test_separated_lending.py", *_PAIRS],
+    "cruxcell/jobs/separated/state/patched_places.py": [*_LENDING, *_PAIRS],
+    "cruxcell/jobs/separated/state/seeds.py": [*_LENDING, *_PAIRS],
     "cruxcell/jobs/separated/state/figures.py": ["cell/test_separated_figures.py", *_PAIRS],
     "cruxcell/jobs/separated/state/files.py": ["cell/test_separated_files.py", *_PAIRS],
     "cruxcell/jobs/separated/state/folders.py": ["cell/test_separated_files.py", *_PAIRS],
@@ -212,10 +226,10 @@ TESTS = {
     "cruxcell/jobs/separated/proxies/signatures.py": [_LOOKING, *_PAIRS],
     "cruxcell/jobs/separated/rules/script.py": ["cell/test_separated_scripts.py", *_PAIRS],
     "cruxcell/jobs/separated/rules/own_code.py": [
-        "cell/test_separated_own_code.py", "cell/test_separated_texts.py", *_PAIRS,
+        "cell/test_separated_own_code.py", *_TEXTS, *_PAIRS,
     ],
-    "cruxcell/jobs/separated/rules/made_code.py": ["cell/test_separated_texts.py", *_PAIRS],
-    "cruxcell/jobs/separated/rules/texts.py": ["cell/test_separated_texts.py", *_PAIRS],
+    "cruxcell/jobs/separated/rules/made_code.py": [*_TEXTS, *_PAIRS],
+    "cruxcell/jobs/separated/rules/texts.py": [*_TEXTS, *_PAIRS],
     "cruxcell/jobs/separated/test.py": [_SCRIPT_RUNS, _ANSWERS, *_PAIRS],
     "cruxcell/jobs/separated/exchange/permissions.py": [
         "cell/test_separated_asked_of_the_test.py",
@@ -240,27 +254,27 @@ TESTS = {
     "cruxcell/protocol/frames.py": [
         "cell/test_frames.py", "cell/test_link.py", "cell/test_frames_native.py", TWIN,
     ],
-    "cruxcell/protocol/records.py": ["cell/test_records.py", "daemon/test_report.py", "daemon/test_used.py"],
-    "cruxcell/values/arrays.py": ["cell/test_arrays.py", *_PLAIN[:2], *_PAIRS],
+    "cruxcell/protocol/records.py": ["cell/test_records.py", *_REPORT, "daemon/test_used.py"],
+    "cruxcell/values/arrays.py": ["cell/test_arrays.py", *_PLAIN[:3], *_PAIRS],
     "cruxcell/values/calendars.py": ["cell/test_calendars.py"],
     "cruxcell/values/generics.py": ["cell/test_generics.py"],
-    "cruxcell/values/cells.py": ["cell/test_cells.py", "cell/test_tables.py", *_PAIRS],
-    "cruxcell/values/owned.py": ["cell/test_views.py", *_PAIRS],
-    "cruxcell/values/views.py": ["cell/test_views.py", *_PAIRS],
-    "cruxcell/values/canonical.py": ["cell/test_values.py", "fuzz/test_fuzz_values.py"],
-    "cruxcell/values/equals.py": ["cell/test_values.py", "fuzz/test_fuzz_values.py"],
+    "cruxcell/values/cells.py": ["cell/test_cells.py", *_TABLES, *_PAIRS],
+    "cruxcell/values/owned.py": [*_VIEWS, *_PAIRS],
+    "cruxcell/values/views.py": [*_VIEWS, *_PAIRS],
+    "cruxcell/values/canonical.py": [*_VALUES, "fuzz/test_fuzz_values.py"],
+    "cruxcell/values/equals.py": [*_VALUES, "fuzz/test_fuzz_values.py"],
     "cruxcell/values/containers.py": [
-        *_PLAIN, "cell/test_views.py", "fuzz/test_fuzz_bytes.py", "cell/test_room.py", *_PAIRS,
+        *_PLAIN, *_VIEWS, "fuzz/test_fuzz_bytes.py", "cell/test_room.py", *_PAIRS,
     ],
-    "cruxcell/values/made_tables.py": ["cell/test_tables.py", "cell/test_tables_of_all_kinds.py"],
+    "cruxcell/values/made_tables.py": [*_TABLES, "cell/test_tables_of_all_kinds.py"],
     "cruxcell/values/reader.py": [*_PLAIN, "fuzz/test_fuzz_bytes.py", *_PAIRS],
     "cruxcell/values/formulas.py": ["cell/test_formulas.py"],
     "cruxcell/values/images.py": ["cell/test_images.py"],
     "cruxcell/values/sparse.py": ["cell/test_sparse.py"],
     "cruxcell/values/stdlib.py": [*_PLAIN, *_PAIRS],
-    "cruxcell/values/tables.py": ["cell/test_tables.py", "cell/test_tables_of_all_kinds.py"],
+    "cruxcell/values/tables.py": [*_TABLES, "cell/test_tables_of_all_kinds.py"],
     "cruxcell/values/trees.py": ["cell/test_plain.py", "daemon/test_replay.py"],
-    "cruxcell/values/transfer.py": ["cell/test_plain.py", "cell/test_containers.py", "fuzz/test_fuzz_bytes.py"],
+    "cruxcell/values/transfer.py": ["cell/test_plain.py", *_CONTAINERS, "fuzz/test_fuzz_bytes.py"],
     "cruxcell/values/writer.py": [*_PLAIN, *_PAIRS],
 }  # fmt: skip
 
