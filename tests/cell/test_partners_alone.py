@@ -104,6 +104,12 @@ def test_since_when_nothing_came_for_another_thread(end: Any):
     assert end._last[1] > last > first_of_these > 0
 
 
+def test_a_thread_asks_under_the_number_of_who_asked_what_it_is_doing():
+    end: Any = Partners(Link(True))  # type: ignore[arg-type]
+    end._numbers[ME] = [8, 5]
+    assert end._number() == 5
+
+
 @pytest.mark.parametrize(("is_test", "number", "then"), [(True, 4, 2), (False, 3, 1)])
 def test_the_number_of_a_thread_that_has_ended_is_used_again_if_it_is_of_this_end(
     is_test: bool, number: int, then: int

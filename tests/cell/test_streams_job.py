@@ -123,8 +123,9 @@ def test_each_run_but_the_first_has_code_of_its_own(monkeypatch: pytest.MonkeyPa
 
 
 def test_what_a_worker_prints_is_bounded_in_all(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(streams, "_MOST_PRINTED", 4)
-    assert run(PLAIN, "a", "b", "c")[1] == "s 0=a/| . s0 1=b/| . s1"
+    for most in (4, 5):
+        monkeypatch.setattr(streams, "_MOST_PRINTED", most)
+        assert run(PLAIN, "a", "b", "c", "d")[1] == "s 0=a/| . s0 1=b/| . s1"
     both = "import sys\nprint(1)\nprint(2, file=sys.stderr)"
     assert run(both, "a", "b", context=StreamsContext(RULE))[1] == "s 0=1/|2/ . s0"
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from containers_by_hand import ROOM, Ends, numpy, plain, u32
-from cruxcell.values import owned, transfer
+from cruxcell.values import owned, transfer, views
 from cruxcell.values.canonical import NotPlain
 from cruxcell.values.containers import Containers, Garbled
 from cruxcell.values.reader import Reader
@@ -61,6 +61,19 @@ def test_no_view_leads_out_of_its_array(name: str, order: Any):
     reader = Reader(b"J" + u32(1) + u32(0) + told(*HOSTILE[name]), containers)
     with pytest.raises(Garbled):
         reader.checked(reader.value, 0)
+
+
+def test_nothing_is_within_that_begins_before_or_ends_behind():
+    """numpy refuses some of these by itself."""
+    places = [
+        (0, (8,), (6,)),
+        (40, (8,), (1,)),
+        (40, (-8,), (6,)),
+        (48, (8,), (1,)),
+        (41, (8,), (1,)),
+        (32, (-8,), (6,)),
+    ]
+    assert [views._is_within(*each, 8, 48) for each in places] == [True] * 3 + [False] * 3
 
 
 @pytest.mark.parametrize("place", [(1, (8,)), (0, (4,)), (0, (-8,)), (8, (9,))])

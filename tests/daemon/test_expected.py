@@ -48,7 +48,9 @@ async def test_a_few_literals_are_read_here_and_a_script_never_is():
         (Kind.CONSTANT, canonical(1)), (Kind.EXPRESSION, None), (Kind.EXPRESSION, None), (Kind.CONSTANT, canonical(1)),
     ]  # fmt: skip
     assert [texts_of(job) for job in told.jobs] == [["f", "1"]]
-    assert told.jobs[0].limits.output_bytes >= MAXIMUM_LIMITS.output_bytes  # as large as a value may be
+    limits = told.jobs[0].limits
+    assert limits.output_bytes >= MAXIMUM_LIMITS.output_bytes  # as large as a value may be
+    assert limits.memory_bytes > 8 * limits.output_bytes  # and the objects that it is made of
 
 
 async def test_many_literals_are_read_by_a_worker_unless_somebody_waits():

@@ -124,8 +124,10 @@ def test_a_caller_shows_a_header_and_the_names_of_its_certificate():
         auth_context=lambda: {"x509_common_name": [b"a"], "x509_subject_alternative_name": [b"b"]}
     )
     bare = SimpleNamespace(auth_context=dict)
-    assert shown_by(context, [("other", "x"), ("authorization", "Bearer t")]) == Shown("Bearer t", ("a", "b"))  # type: ignore[arg-type]
-    assert shown_by(bare, [("other", "x")]) == Shown(None, ())  # type: ignore[arg-type]
+    assert shown_by(context, [("accept", "x"), ("other", "x"), ("authorization", "Bearer t")]) == Shown(
+        "Bearer t", ("a", "b")
+    )  # type: ignore[arg-type]
+    assert shown_by(bare, [("accept", "x"), ("other", "x")]) == Shown(None, ())  # type: ignore[arg-type]
 
 
 def test_a_new_token_has_256_random_bits():

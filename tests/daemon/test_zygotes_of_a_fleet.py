@@ -141,7 +141,7 @@ async def test_a_kind_has_one_template_until_there_are_too_many(monkeypatch: pyt
         daemon.fleet._on_zygote(zygote)
     made = dict(daemon.fleet._templates)
     assert [*made] == [KEY, *keys]  # as many as there may be zygotes
-    daemon.fleet._starting = {keys[0]: 1, keys[2]: 0}
+    daemon.fleet._starting = {keys[0]: 1, keys[2]: 0, KEY: 1}  # of that there is one, and one more starts
     for key in (keys[1], OTHER):
         await daemon.fleet.start(key)
     assert {*daemon.fleet._templates} == {KEY, keys[0], keys[1], OTHER}
