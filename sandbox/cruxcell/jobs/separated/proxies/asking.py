@@ -5,6 +5,7 @@ the question holds what may be expected, the answer counts if the plain type giv
 """
 
 import builtins
+from opcode import opmap
 
 from cruxcell.jobs.separated.proxies.deriving import Asked
 from cruxcell.jobs.separated.proxies.facts import (
@@ -66,6 +67,20 @@ def tells_equal(name):
 
 
 _TELL_NO_EQUAL = frozenset(["add", "mul", "pow", "matmul", "lshift"])
+_COMPARES, _DROPS, _CACHE = opmap["COMPARE_OP"], opmap["POP_TOP"], opmap.get("CACHE")
+
+
+def is_dropped(frame):
+    # type: (Any) -> bool
+    """Is this code in the midst of a comparison of which it drops what comes of it? Then it can only look whether that
+    raises: `with raises(TypeError): V(1) < 5`."""
+    code, at = frame.f_code.co_code, frame.f_lasti
+    if code[at] != _COMPARES:
+        return False
+    at += 2
+    while code[at] == _CACHE:
+        at += 2
+    return bool(code[at] == _DROPS)
 
 
 def unsaid(name):

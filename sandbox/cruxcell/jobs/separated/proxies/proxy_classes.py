@@ -13,6 +13,7 @@ from cruxcell.jobs.separated.proxies.asking import (
     forward,
     has_no_say,
     hashed,
+    is_dropped,
     method_of,
     own_of_value,
     tells_equal,
@@ -272,12 +273,13 @@ _MOST_OPERANDS = 4  # are kept alive, and have to show what they were made of
 
 def _of_made(name):
     # type: (str) -> Any
-    """Of objects that the test has made: it tests what their class says of them."""
+    """Of objects that the test has made: it tests what their class says of them, or only whether that raises."""
     not_said = unsaid(name)
 
     def method(self, *others):
         # type: (object, object) -> Any
-        if are_made(self, *([] if name == "__round__" else others)):
+        is_asked = are_made(self, *([] if name == "__round__" else others))
+        if is_asked or (are_made(self) and is_dropped(sys._getframe(1))):
             return connection[0].ask("special", self, name, *others)
         return not_said(self, *others)
 
