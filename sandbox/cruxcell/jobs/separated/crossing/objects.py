@@ -12,6 +12,7 @@ from cruxcell.jobs.separated.crossing.classes import (
     PLAIN_ONES,
     abstract_bases,
     leave_out,
+    may_be_base,
     overridden,
     plain_base,
     public_names,
@@ -194,7 +195,7 @@ class Objects:
             return
         self._write_number(writer, b"h", self.shown.show(value))
         self._write_class(writer, kind, "value")
-        if base in MUTABLE:
+        if issubclass(base, MUTABLE):
             number = writer.number(value)
             self._write_number(writer, b"+", number)
             writer.content(value, depth)
@@ -315,7 +316,7 @@ class Objects:
 
     def _base(self, cls):
         # type: (Any) -> Any
-        if id(cls) not in PLAIN_ONES and not issubclass(cls, (BaseException, remote.RemoteBase)):
+        if not may_be_base(cls) and not issubclass(cls, (BaseException, remote.RemoteBase)):
             raise Garbled("a base that cannot be")
         return cls
 
@@ -342,7 +343,7 @@ class Objects:
         number, cls = reader.u32(), self._class(reader, depth, PLAIN)
         found = self.held.find(number)
         base = plain_base(cls)
-        if base in MUTABLE:
+        if issubclass(base, MUTABLE):
             if found is not None or reader.take(1) != b"+":
                 raise Garbled("a value that cannot be")
             made = self.held.take(number, base.__new__(cls), False)

@@ -7,6 +7,7 @@ the question holds what may be expected, the answer counts if the plain type giv
 import builtins
 from opcode import opmap
 
+from cruxcell.jobs.separated.proxies.counting import plain_of
 from cruxcell.jobs.separated.proxies.deriving import Asked
 from cruxcell.jobs.separated.proxies.facts import (
     DERIVED,
@@ -212,7 +213,7 @@ def _of_base(base, name, value, others, keywords=None):
     if name in _IN_PLACE:
         name = "__" + name[3:]
     try:
-        return getattr(base, name)(value, *others, **(keywords or {}))
+        return getattr(base, name)(plain_of(value), *map(plain_of, others), **(keywords or {}))
     except Exception:
         return NotImplemented
 

@@ -6,7 +6,7 @@ are that value here and compare as it; exceptions.
 
 import sys
 
-from cruxcell.jobs.separated.proxies import flags, libraries
+from cruxcell.jobs.separated.proxies import counting, flags, libraries
 from cruxcell.jobs.separated.proxies.asking import (
     are_made,
     equals,
@@ -93,6 +93,7 @@ def make_class(  # noqa: PLR0917 - what a class is written as
             asked = [each for each in offers if each not in ("__str__", "__repr__")]
         else:
             namespace.update(flags.operators(offers))
+            namespace.update(counting.operators(plain[0]))
             namespace.update(_own_of_value(base, overrides))
             asked = [each for each in offers if each in _OF_VALUES]
     else:
