@@ -218,7 +218,9 @@ class Objects:
         writer.value(cause, depth + 1)
         # One of the two: each may have two of its own, which would be a million at that depth.
         context = context if cause is None else None
-        writer.value(False if cause is None and _IS_ALONE(error) else context, depth + 1)  # from None
+        if cause is None and _IS_ALONE(error):  # from None
+            context = False if context is None else (context,)
+        writer.value(context, depth + 1)
 
     # ---- reading ---------------------------------------------------------------------------------------------------
 
@@ -384,7 +386,8 @@ class Objects:
             error.__cause__ = error.__context__ = cause
         elif isinstance(context, BaseException):
             error.__context__ = context
-        elif context is False:
+        elif context is False or type(context) is tuple:
+            error.__context__ = context[0] if context and isinstance(context[0], BaseException) else None
             error.__suppress_context__ = True
         return self.held.take(number, error, True) if number else error
 
