@@ -152,10 +152,29 @@ class Stop(StopIteration):
 
 
 def test_what_a_script_says_that_it_expects_it_gets():
-    asked: list[set[str]] = []
+    asked: list[list[type]] = []
     for error in (Stop(), GeneratorExit(), KeyError()):
-        assert exceptions.answered(error, (), lambda names: asked.append(names) or True) is error
-    assert asked == [{"StopIteration"}, {"GeneratorExit"}]
+        assert exceptions.answered(error, (), lambda classes: asked.append(classes) or True) is error
+    assert asked == [[Stop, StopIteration], [GeneratorExit]]
+
+
+def test_what_builtin_errors_keep_outside_their_dict_is_told():
+    error = ImportError("no", name="a", path="/b")
+    assert exceptions.more_of(error) == (None, [], (("name", "a"), ("path", "/b")))
+    made = exceptions.make_exception(ImportError, ["no"], "no", None, exceptions.more_of(error))
+    assert (made.name, made.path, made.msg, vars(made)) == ("a", "/b", "no", {})
+    assert exceptions.more_of(OSError(2, "gone", "file")) is None
+
+
+@pytest.mark.parametrize(
+    ("error", "name"),
+    [(SystemExit(1), "code"), (StopIteration(1), "value"), (UnicodeDecodeError("utf-8", b"", 0, 0, ""), "start")],
+)
+def test_what_ends_something_or_shows_memory_is_as_it_is_made(error: BaseException, name: str):
+    assert exceptions._members(type(error)) == {}
+    before = getattr(error, name)
+    exceptions._add_fields(error, (None, [], ((name, -8),)), False)
+    assert getattr(error, name) == before
 
 
 def test_no_error_shows_a_byte_before_its_object():

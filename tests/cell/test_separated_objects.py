@@ -246,14 +246,15 @@ def test_an_error_of_the_candidate_tells_why(test: End, candidate: End, name: st
     assert (found.__cause__ is None) == (name == "__context__")
 
 
-def test_an_error_from_none_tells_no_cause_and_one_with_a_cause_nothing_else(test: End, candidate: End):
+def test_an_error_from_none_tells_its_context_and_one_with_a_cause_nothing_else(test: End, candidate: End):
     raised = ValueError("a")
     assert test.reads(candidate.sends(raised)).__suppress_context__ is False
     raised.__context__ = KeyError(7)
     assert test.reads(candidate.sends(raised)).__suppress_context__ is False
     raised.__suppress_context__ = True
     found = test.reads(candidate.sends(raised))
-    assert (found.__suppress_context__, found.__context__, vars(found), test.objects.held._kept) == (True, None, {}, {})
+    assert (found.__suppress_context__, vars(found), test.objects.held._kept) == (True, {}, {})
+    assert (type(found.__context__), found.__context__.args, found.__cause__) == (KeyError, (7,), None)
     raised.__cause__ = KeyError(8)
     told = candidate.sends(raised)
     raised.__context__ = None

@@ -219,6 +219,6 @@ def test_only_the_next_item_may_end_an_iteration(half: Half):
 def test_where_the_script_is_says_what_it_expects(half: Half):
     half._source = "with raises(StopIteration):\n    ask()\nask()\n"
     asked: list[bool] = []
-    namespace = {"raises": contextlib.suppress, "ask": lambda: asked.append(half._expects({"StopIteration"}))}
+    namespace = {"raises": contextlib.suppress, "ask": lambda: asked.append(half._expects([StopIteration]))}
     exec(compile(half._source, CHECK, "exec"), namespace)
-    assert (asked, half._expects({"StopIteration"})) == ([True, False], False)
+    assert (asked, half._expects([StopIteration])) == ([True, False], False)

@@ -227,5 +227,14 @@ def test_what_each_of_two_processes_has_for_itself(source: str, uses: bool):
 )
 def test_where_a_script_expects_what_may_be_raised(source: str, expects: bool):
     line = next(at for at, text in enumerate(source.split("\n"), 1) if "# here" in text)
-    assert script.expects_on(source, line, {"StopIteration"}) is expects
+    names = script.names_for([StopIteration], {})
+    assert names == {"StopIteration", ".StopIteration"}
+    assert script.expects_on(source, line, names) is expects
     assert not script.expects_on(source, line, {"GeneratorExit"})
+
+
+def test_a_class_of_the_program_a_script_means_by_the_name_it_has_it_under():
+    halt = type("Halt", (StopIteration,), {})
+    for namespace, names in [({"Halt": halt}, {"Halt"}), ({"Stop": halt}, set()), ({"Halt": StopIteration}, set())]:
+        assert script.names_for([halt], namespace) == names
+    assert script.names_for([type("ValueError", (StopIteration,), {})], {}) == set()

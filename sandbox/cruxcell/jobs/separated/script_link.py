@@ -30,7 +30,7 @@ from cruxcell.jobs.separated.rules.configurations import follow_named
 from cruxcell.jobs.separated.rules.docstrings import NO_EXAMPLES, follow_doctests
 from cruxcell.jobs.separated.rules.pickles import Pickles, follow_joblib, follow_pickles
 from cruxcell.jobs.separated.rules.program_names import ProgramNames
-from cruxcell.jobs.separated.rules.script import constant_texts, expects_on, raises_by_itself
+from cruxcell.jobs.separated.rules.script import constant_texts, expects_on, names_for, raises_by_itself
 from cruxcell.jobs.separated.rules.texts import Texts  # noqa: F401 - in type comments
 from cruxcell.jobs.separated.state import changed_times
 from cruxcell.jobs.separated.state.figures import SharedFigures
@@ -204,13 +204,13 @@ class ScriptLink(Link):
             self._steady.keep(told, value, mark)
         return kind, value
 
-    def _expects(self, names):
-        # type: (set[str]) -> bool
-        """Does the script, where it is, say that it expects an exception of one of these names?"""
+    def _expects(self, classes):
+        # type: (list[type]) -> bool
+        """Does the script, where it is, say that it expects an exception of one of these classes?"""
         frame = sys._getframe(1)  # type: FrameType | None
         while frame is not None and frame.f_code.co_filename != CHECK:
             frame = frame.f_back
-        return frame is not None and expects_on(self._source, frame.f_lineno, names)
+        return frame is not None and expects_on(self._source, frame.f_lineno, names_for(classes, self._namespace))
 
     def _note_hashed(self, operation, fields):
         # type: (str, list[Any]) -> None

@@ -2,6 +2,7 @@
 
 import sys
 
+from cruxcell.jobs.separated.proxies.counting import is_ours
 from cruxcell.jobs.separated.proxies.equality import CONTENT
 from cruxcell.jobs.separated.proxies.operations import BESIDES, OPERATORS, SPECIAL, kinds_of, mro_of, offered, own_of
 from cruxcell.jobs.separated.proxies.runs import connection
@@ -22,9 +23,22 @@ def plain_base(cls):
     for each in mro_of(cls):
         if id(each) in PLAIN_ONES:
             return each
-        if "__eq__" in own_of(each):
-            return None
+        if "__eq__" in own_of(each) and not is_ours(own_of(each)["__eq__"]):
+            return each if _is_a_dict_of_the_library(each) else None
     return None
+
+
+def _is_a_dict_of_the_library(cls):
+    # type: (Any) -> bool
+    """Is it one with an equality of its own, which the other side has, too?"""
+    collections = sys.modules.get("collections")  # type: Any
+    return collections is not None and (cls is collections.OrderedDict or cls is collections.Counter)
+
+
+def may_be_base(cls):
+    # type: (Any) -> bool
+    """A plain type that a class may be a value of?"""
+    return id(cls) in PLAIN_ONES or _is_a_dict_of_the_library(cls)
 
 
 def told_of(cls):

@@ -4,6 +4,7 @@ import builtins
 from _collections import deque  # type: ignore[import-not-found]
 
 from cruxcell.jobs.separated.proxies import remote
+from cruxcell.jobs.separated.proxies.operations import mro_of, own_of
 from cruxcell.jobs.separated.proxies.runs import ENDS, cancellations, connection
 from cruxcell.jobs.separated.proxies.shared_names import is_stdlib
 from cruxcell.jobs.separated.rules.memory import place_within
@@ -35,10 +36,50 @@ def more_of(error, of_the_test=False):
     found = records.dict_of(error)
     notes = found.get("__notes__")
     notes = [each for each in notes if type(each) is str] if type(notes) is list else []
-    own = [item for item in found.items() if _is_field(item, of_the_test)] if found and is_stdlib(type(error)) else ()
+    own = [item for item in found.items() if _is_field(item, of_the_test)] if found and is_stdlib(type(error)) else []
+    own += _kept_in_c(error)
     if not (has_own or notes or own):
         return None
     return records.message_of(error, repr) if has_own else None, notes, tuple(own[:_MOST_FIELDS])
+
+
+def _kept_in_c(error):
+    # type: (BaseException) -> list[tuple[str, object]]
+    """What a builtin error keeps outside its `__dict__` (`ImportError.name`), where that is more than it is made of."""
+    cls = type(error)
+    members = _members(cls)
+    if not members:
+        return []
+    made_of = constructor_arguments(error) or _ARGS(error)
+    is_simple = all(id(type(each)) in SIMPLEST for each in made_of)  # others might be asked
+    like = _construct(_builtin_of(cls), list(made_of) if is_simple else [])
+    found = [(name, _value(member, error)) for name, member in members.items()]
+    return [(name, value) for name, value in found if value != _value(members[name], like)]
+
+
+def _members(cls):
+    # type: (Any) -> dict[str, Any]
+    """Not of errors that end something, or show memory."""
+    if issubclass(cls, _KEPT_AS_MADE):
+        return {}
+    members = [item for each in mro_of(cls) if each.__module__ == "builtins" for item in own_of(each).items()]
+    return {name: member for name, member in members if type(member) is _Member and name[:1] != "_"}
+
+
+def _value(member, error):
+    # type: (Any, BaseException) -> Any
+    value = member.__get__(error)
+    return value if id(type(value)) in SIMPLEST else None
+
+
+def _builtin_of(cls):
+    # type: (Any) -> Any
+    return next(each for each in mro_of(cls) if each.__module__ == "builtins")
+
+
+_ARGS = vars(BaseException)["args"].__get__
+_Member = type(vars(ImportError)["name"])
+_KEPT_AS_MADE = (*ENDS, SystemExit, UnicodeError)
 
 
 ANSWERED = "_answered"  # an attribute of a SystemExit that is from the candidate, which has raised it or not
@@ -85,8 +126,15 @@ def add_more(error, more):
 def _add_fields(error, more, of_the_test):
     # type: (Any, object, bool) -> Any
     fields = more[2] if type(more) is tuple and len(more) == 3 else ()
-    if type(fields) is tuple and type(type(error)) is not remote.RemoteType:
-        named = [each for each in fields if type(each) is tuple and len(each) == 2 and _is_field(each, of_the_test)]
+    if type(fields) is not tuple:
+        return error
+    named = [each for each in fields if type(each) is tuple and len(each) == 2 and _is_field(each, of_the_test)]
+    members = _members(type(error)) if named else {}
+    for name, value in named:
+        if name in members and id(type(value)) in SIMPLEST:
+            members[name].__set__(error, value)
+    named = [each for each in named if each[0] not in members]
+    if type(type(error)) is not remote.RemoteType:
         records.dict_of(error).update(named)
     return error
 
@@ -114,7 +162,7 @@ def _construct(cls, arguments):
     # type: (Any, list[Any]) -> Any
     # Of a class made here the other side is asked for what a library's own __init__ would set.
     is_made = type(cls) is remote.RemoteType
-    kind = next(each for each in cls.__mro__ if each.__module__ == "builtins") if is_made else cls
+    kind = _builtin_of(cls) if is_made else cls
     try:
         error = kind.__new__(cls, *arguments)
         kind.__init__(error, *arguments)
@@ -158,12 +206,12 @@ def _first(error):
 
 
 def answered(error, may_stop, is_expected, may_be_cancelled=True):
-    # type: (BaseException, Any, Callable[[set[str]], bool], bool) -> BaseException
+    # type: (BaseException, Any, Callable[[list[type]], bool], bool) -> BaseException
     """What is raised where the candidate has raised `error`; `may_stop`: what may end an iteration. `is_expected`: does
-    the script say, where it is, that it expects one of these names? `may_be_cancelled`: it means what says that it was
-    cancelled. A TaskGroup takes a task that ends so for one that is well."""
+    the script say, where it is, that it expects one of these classes? `may_be_cancelled`: it means what says that it
+    was cancelled. A TaskGroup takes a task that ends so for one that is well."""
     is_end = isinstance(error, ENDS) and not isinstance(error, may_stop)
-    is_end = is_end and not is_expected({each.__name__ for each in ENDS if isinstance(error, each)})
+    is_end = is_end and not is_expected([each for each in mro_of(type(error)) if issubclass(each, ENDS)])
     if is_end or (not may_be_cancelled and isinstance(error, cancellations())):
         kind = _Ended if isinstance(error, Exception) else _Exited
         return kind("the candidate raised %s" % type(error).__name__)

@@ -12,6 +12,7 @@ from cruxcell.jobs.separated.crossing.classes import (
     PLAIN_ONES,
     abstract_bases,
     leave_out,
+    may_be_base,
     overridden,
     plain_base,
     public_names,
@@ -194,7 +195,7 @@ class Objects:
             return
         self._write_number(writer, b"h", self.shown.show(value))
         self._write_class(writer, kind, "value")
-        if base in MUTABLE:
+        if issubclass(base, MUTABLE):
             number = writer.number(value)
             self._write_number(writer, b"+", number)
             writer.content(value, depth)
@@ -217,7 +218,9 @@ class Objects:
         writer.value(cause, depth + 1)
         # One of the two: each may have two of its own, which would be a million at that depth.
         context = context if cause is None else None
-        writer.value(False if cause is None and _IS_ALONE(error) else context, depth + 1)  # from None
+        if cause is None and _IS_ALONE(error):  # from None
+            context = False if context is None else (context,)
+        writer.value(context, depth + 1)
 
     # ---- reading ---------------------------------------------------------------------------------------------------
 
@@ -315,7 +318,7 @@ class Objects:
 
     def _base(self, cls):
         # type: (Any) -> Any
-        if id(cls) not in PLAIN_ONES and not issubclass(cls, (BaseException, remote.RemoteBase)):
+        if not may_be_base(cls) and not issubclass(cls, (BaseException, remote.RemoteBase)):
             raise Garbled("a base that cannot be")
         return cls
 
@@ -342,7 +345,7 @@ class Objects:
         number, cls = reader.u32(), self._class(reader, depth, PLAIN)
         found = self.held.find(number)
         base = plain_base(cls)
-        if base in MUTABLE:
+        if issubclass(base, MUTABLE):
             if found is not None or reader.take(1) != b"+":
                 raise Garbled("a value that cannot be")
             made = self.held.take(number, base.__new__(cls), False)
@@ -383,7 +386,8 @@ class Objects:
             error.__cause__ = error.__context__ = cause
         elif isinstance(context, BaseException):
             error.__context__ = context
-        elif context is False:
+        elif context is False or type(context) is tuple:
+            error.__context__ = context[0] if context and isinstance(context[0], BaseException) else None
             error.__suppress_context__ = True
         return self.held.take(number, error, True) if number else error
 

@@ -5,7 +5,9 @@ the question holds what may be expected, the answer counts if the plain type giv
 """
 
 import builtins
+from opcode import opmap
 
+from cruxcell.jobs.separated.proxies.counting import plain_of
 from cruxcell.jobs.separated.proxies.deriving import Asked
 from cruxcell.jobs.separated.proxies.facts import (
     DERIVED,
@@ -66,6 +68,20 @@ def tells_equal(name):
 
 
 _TELL_NO_EQUAL = frozenset(["add", "mul", "pow", "matmul", "lshift"])
+_COMPARES, _DROPS, _CACHE = opmap["COMPARE_OP"], opmap["POP_TOP"], opmap.get("CACHE")
+
+
+def is_dropped(frame):
+    # type: (Any) -> bool
+    """Is this code in the midst of a comparison of which it drops what comes of it? Then it can only look whether that
+    raises: `with raises(TypeError): V(1) < 5`."""
+    code, at = frame.f_code.co_code, frame.f_lasti
+    if code[at] != _COMPARES:
+        return False
+    at += 2
+    while code[at] == _CACHE:
+        at += 2
+    return bool(code[at] == _DROPS)
 
 
 def unsaid(name):
@@ -197,7 +213,7 @@ def _of_base(base, name, value, others, keywords=None):
     if name in _IN_PLACE:
         name = "__" + name[3:]
     try:
-        return getattr(base, name)(value, *others, **(keywords or {}))
+        return getattr(base, name)(plain_of(value), *map(plain_of, others), **(keywords or {}))
     except Exception:
         return NotImplemented
 

@@ -6,13 +6,14 @@ are that value here and compare as it; exceptions.
 
 import sys
 
-from cruxcell.jobs.separated.proxies import flags, libraries
+from cruxcell.jobs.separated.proxies import counting, flags, libraries
 from cruxcell.jobs.separated.proxies.asking import (
     are_made,
     equals,
     forward,
     has_no_say,
     hashed,
+    is_dropped,
     method_of,
     own_of_value,
     tells_equal,
@@ -92,6 +93,7 @@ def make_class(  # noqa: PLR0917 - what a class is written as
             asked = [each for each in offers if each not in ("__str__", "__repr__")]
         else:
             namespace.update(flags.operators(offers))
+            namespace.update(counting.operators(plain[0]))
             namespace.update(_own_of_value(base, overrides))
             asked = [each for each in offers if each in _OF_VALUES]
     else:
@@ -272,12 +274,13 @@ _MOST_OPERANDS = 4  # are kept alive, and have to show what they were made of
 
 def _of_made(name):
     # type: (str) -> Any
-    """Of objects that the test has made: it tests what their class says of them."""
+    """Of objects that the test has made: it tests what their class says of them, or only whether that raises."""
     not_said = unsaid(name)
 
     def method(self, *others):
         # type: (object, object) -> Any
-        if are_made(self, *([] if name == "__round__" else others)):
+        is_asked = are_made(self, *([] if name == "__round__" else others))
+        if is_asked or (are_made(self) and is_dropped(sys._getframe(1))):
             return connection[0].ask("special", self, name, *others)
         return not_said(self, *others)
 

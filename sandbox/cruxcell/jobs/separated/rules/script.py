@@ -229,6 +229,19 @@ def expects_on(source, line, names):
     return any(names & said and first <= line <= last for said, first, last in _expecting(parse_text(source, "exec")))
 
 
+def names_for(classes, namespace):
+    # type: (list[type], dict[str, Any]) -> set[str]
+    """By which names, as `expects_on` knows them, a script means these classes. One of the program's it has to have
+    under that very name: the program may call its class what another is called (`except module.Error`)."""
+    found = set()
+    for each in classes:
+        if getattr(builtins, each.__name__, None) is each:
+            found.update([each.__name__, "." + each.__name__])
+        elif namespace.get(each.__name__) is each:
+            found.add(each.__name__)
+    return found
+
+
 def _expecting(tree):
     # type: (Any) -> Iterator[tuple[set[str], int, int]]
     """(the names of what is expected, first line, last line) of each."""
@@ -248,4 +261,6 @@ def _expecting(tree):
 
 def _names_within(nodes):
     # type: (list[Any]) -> set[str]
-    return {str(getattr(each, "id", getattr(each, "attr", ""))) for node in nodes for each in walk(node)}
+    """An attribute's behind a dot."""
+    parts = [each for node in nodes for each in walk(node)]
+    return {each.id if hasattr(each, "id") else "." + str(getattr(each, "attr", "")) for each in parts}
