@@ -3,33 +3,13 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
 
 from cruxbox_proto import __version__ as __version__
 
-from cruxbox.model import (
-    Assurance,
-    CallCheck,
-    Check,
-    Clock,
-    EvaluateCheck,
-    ExceptionInfo,
-    Isolation,
-    Limits,
-    Outcome,
-    Priority,
-    RunCheck,
-    ScriptCheck,
-    StdioCheck,
-    StepCount,
-    Task,
-    TestOutcome,
-    TestResult,
-    Tolerance,
-    Verdict,
-)
-
+TYPE_CHECKING = False  # type checkers take it for true; `typing` is longer to import than all the rest here
 if TYPE_CHECKING:
+    from typing import Any
+
     from cruxbox.aio import AsyncClient
     from cruxbox.channel import Tls
     from cruxbox.client import Client
@@ -45,27 +25,68 @@ if TYPE_CHECKING:
         Unavailable,
     )
     from cruxbox.info import Layer, Runtime, ServerInfo
+    from cruxbox.model import (
+        Assurance,
+        CallCheck,
+        Check,
+        Clock,
+        EvaluateCheck,
+        ExceptionInfo,
+        Isolation,
+        Limits,
+        Outcome,
+        Priority,
+        RunCheck,
+        ScriptCheck,
+        StdioCheck,
+        StepCount,
+        Task,
+        TestOutcome,
+        TestResult,
+        Tolerance,
+        Verdict,
+    )
     from cruxbox.passk import pass_at_k
     from cruxbox.session import Event
 
-# Where the rest lives. Imported at first use: gRPC takes longer to import than a small program takes to run.
+# Where each name lives. Imported at first use: gRPC takes longer to import than a small program takes to run, and the
+# command line answers Ctrl-C only when this module is there.
 _LAZY = {
+    "Assurance": "model",
     "AsyncClient": "aio",
+    "CallCheck": "model",
+    "Check": "model",
     "Client": "client",
+    "Clock": "model",
     "CruxboxError": "errors",
     "DataError": "errors",
     "DeadlineExceeded": "errors",
     "EmbeddedServerError": "errors",
+    "EvaluateCheck": "model",
     "Event": "session",
+    "ExceptionInfo": "model",
     "InvalidRequest": "errors",
+    "Isolation": "model",
     "Layer": "info",
+    "Limits": "model",
+    "Outcome": "model",
     "Overloaded": "errors",
+    "Priority": "model",
+    "RunCheck": "model",
     "Runtime": "info",
+    "ScriptCheck": "model",
     "ServerError": "errors",
     "ServerInfo": "info",
+    "StdioCheck": "model",
+    "StepCount": "model",
+    "Task": "model",
+    "TestOutcome": "model",
+    "TestResult": "model",
     "Tls": "channel",
+    "Tolerance": "model",
     "Unauthenticated": "errors",
     "Unavailable": "errors",
+    "Verdict": "model",
     "pass_at_k": "passk",
 }
 

@@ -18,6 +18,7 @@ from cruxbox.errors import DataError
 # What stands for standard input or output in the place of a file's name.
 STANDARD = "-"
 PACKED = ".gz"
+_GZIPPED = b"\x1f\x8b"  # the first bytes of such a file
 MAX_FILE_BYTES = 512 << 20
 MAX_LINE_BYTES = 64 << 20
 MAX_DIGITS = 4_300  # as Python itself; contests ask for numbers of thousands
@@ -79,7 +80,12 @@ def read_text(path: str | os.PathLike[str], most: int = MAX_FILE_BYTES) -> str:
     try:
         return read_bytes(path, most).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise DataError(f"{path}: is not UTF-8 (byte {error.start})") from None
+        raise DataError(f"{path}: {_not_utf8(error)}") from None
+
+
+def _not_utf8(error: UnicodeDecodeError) -> str:
+    hint = f"; it is gzipped, so its name must end in {PACKED}" if error.object.startswith(_GZIPPED) else ""
+    return f"is not UTF-8 (byte {error.start}){hint}"
 
 
 def lines(file: IO[bytes], path: str | os.PathLike[str]) -> Iterator[bytes]:
@@ -126,7 +132,7 @@ def parse_json(text: str | bytes, *, unique: bool = False) -> Any:
         phrase = f"is not JSON: {error.msg} (column {error.colno})" if text.strip() else "is empty"
         raise NotJson(phrase, error.lineno) from None
     except UnicodeDecodeError as error:
-        raise NotJson(f"is not UTF-8 (byte {error.start})") from None
+        raise NotJson(_not_utf8(error)) from None
     except RecursionError:
         raise NotJson("is not JSON that can be read: nested too deeply") from None
     except ValueError as error:

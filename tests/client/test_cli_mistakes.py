@@ -242,6 +242,52 @@ def test_help_imports_no_command(tmp_path):
     assert subprocess.run([sys.executable, "-c", script], stdout=subprocess.DEVNULL).returncode == 0
 
 
+# Ctrl-C while a module is imported, where an exception is lost as in a callback of the import system.
+_INTERRUPTED = """
+import signal, sys
+class Finder:
+    def find_spec(self, name, *_):
+        if name == sys.argv[0]:
+            try:
+                signal.raise_signal(signal.SIGINT)
+            except BaseException:
+                pass
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.argv[:] = sys.argv[1:]
+sys.meta_path.insert(0, Finder())
+from {package}.__main__ import main
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize(
+    ("package", "line"),
+    [
+        *(("cruxbox", f"{name} check --help") for name in ("cruxbox.cli", "typer", "cruxbox.cli.check", "grpc")),
+        ("cruxboxd", "cruxboxd.server.command --version"),
+        ("cruxboxd", "grpc --version"),
+    ],
+)
+def test_an_interrupt_of_the_imports_ends_the_command_without_a_word(package, line):
+    command = [sys.executable, "-c", _INTERRUPTED.format(package=package), *line.split()]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "")
+
+
+def test_the_package_is_the_command(tmp_path):
+    command = [sys.executable, "-m", "cruxbox"]
+    said = subprocess.run([*command, "--version"], capture_output=True, text=True, timeout=60, check=True).stdout
+    assert said.startswith("cruxbox ")
+    ended = subprocess.run([*command, "chekc"], capture_output=True, text=True, timeout=60, check=False)
+    assert (ended.returncode, ended.stderr) == (2, "cruxbox: No such command 'chekc'. Did you mean 'check'?\n")
+
+
+def test_the_package_imports_what_is_named():
+    script = "import cruxbox, sys; assert not {'cruxbox.model', 'grpc'} & {*sys.modules}; "
+    script += "print([getattr(cruxbox, name) for name in cruxbox.__all__])"
+    subprocess.run([sys.executable, "-c", script], stdout=subprocess.DEVNULL, timeout=60, check=True)
+
+
 def test_version(capsys):
     assert main(["--version"]) == 0
     assert capsys.readouterr().out.startswith("cruxbox ")

@@ -122,8 +122,8 @@ _AS_FROM_A_TERMINAL = """
 import signal, sys
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from cruxbox.cli import main
-sys.exit(main(sys.argv[1:]))
+from cruxbox.__main__ import main
+sys.exit(main())
 """
 
 

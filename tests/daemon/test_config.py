@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from cruxboxd.server.command import COMMANDS, _parser
 from cruxboxd.settings import config as config_module
 from cruxboxd.settings.cli_options import OPTIONS, add_options, config_from
 from cruxboxd.settings.config import (
@@ -165,6 +166,13 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, st
 @pytest.mark.parametrize(("line", "sentence"), MISTAKES)
 def test_a_mistake_is_one_sentence(answers: dict[str, tuple[int, str, str]], line: str, sentence: str):
     refused_by_one_sentence(*answers[line], sentence)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_says_what_a_command_does(name: str, capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit):
+        _parser().parse_args([name, "--help"])
+    assert COMMANDS[name] in " ".join(capsys.readouterr().out.split())
 
 
 def test_an_address_is_refused_before_anything_is_done(tmp_path: Path):

@@ -86,10 +86,11 @@ _INTERRUPTED = 130
 _NO_READER = 141  # as if SIGPIPE had ended the process; 1 would say something of a verdict
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, begin: Callable[[], object] = lambda: None) -> int:
     """Run the command line; the exit code. A mistake of the user is one sentence on stderr and code 2.
 
-    The code is 141 where standard output is a pipe that nobody reads any more.
+    The code is 141 where standard output is a pipe that nobody reads any more. `begin` is called when the command is
+    imported and has begun nothing that must be undone.
     """
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     _open_what_is_closed()
@@ -98,8 +99,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):  # a terminal of another encoding: what it lacks is shown as an escape
             stream.reconfigure(errors="backslashreplace")
     try:
-        with _ending():
-            return _run(arguments)
+        return _run(arguments, begin)
     except _Ended as ended:
         return 128 + ended.signal
     except CruxboxError as error:
@@ -174,7 +174,7 @@ def _ending() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _run(arguments: list[str]) -> int:
+def _run(arguments: list[str], begin: Callable[[], object]) -> int:
     import typer
 
     # The base of all that the option parser complains with; it lives in click or in typer, depending on the version.
@@ -184,8 +184,10 @@ def _run(arguments: list[str]) -> int:
         if (before == "--out" and after == "") or after == "--out=":  # a path would be that of the folder one is in
             return _complain("--out is empty; it must name a file or a folder.")
     app = _app(arguments[0] if arguments else "")
+    begin()
     try:
-        result = app(arguments or ["--help"], prog_name="cruxbox", standalone_mode=False)
+        with _ending():
+            result = app(arguments or ["--help"], prog_name="cruxbox", standalone_mode=False)
     except parser_error as error:
         return _complain(_with_value(error, arguments))
     except typer.Abort:

@@ -21,6 +21,11 @@ from cruxboxd.settings.config import Config, ConfigError
 from cruxboxd.telemetry.logs import configure_logging
 from cruxboxd.tenancy.identity import make_token
 
+COMMANDS = {
+    "serve": "serve checks over gRPC",
+    "preflight": "say which confinement layers hold on this host",
+    "token": "make a bearer token: prints it, and below it the hash for the tokens file",
+}
 USAGE = 2
 NO_READER = 141  # as if SIGPIPE had ended the process
 # What standard output meets where it is a file.
@@ -95,10 +100,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="cruxboxd", description="The cruxbox sandbox daemon.")
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(dest="command", required=True)
-    serving = commands.add_parser("serve", help="serve checks over gRPC")
-    checking = commands.add_parser("preflight", help="say which confinement layers hold on this host")
+    serving, checking, _ = (commands.add_parser(name, help=does, description=does) for name, does in COMMANDS.items())
     checking.add_argument("--json", action="store_true", help="print one JSON object")
-    commands.add_parser("token", help="make a bearer token: prints it, and below it the hash for the tokens file")
     for command in (serving, checking):
         add_options(command, is_serve=command is serving)
     return parser
