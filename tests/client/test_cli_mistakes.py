@@ -284,6 +284,7 @@ def test_the_package_is_the_command(tmp_path):
 
 def test_the_package_imports_what_is_named():
     script = "import cruxbox, sys; assert not {'cruxbox.model', 'grpc'} & {*sys.modules}; "
+    script += "assert cruxbox.model.Task is cruxbox.Task; assert not hasattr(cruxbox, 'nothing'); "
     script += "print([getattr(cruxbox, name) for name in cruxbox.__all__])"
     subprocess.run([sys.executable, "-c", script], stdout=subprocess.DEVNULL, timeout=60, check=True)
 
