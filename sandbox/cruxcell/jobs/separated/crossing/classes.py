@@ -21,16 +21,16 @@ def plain_base(cls):
     # type: (Any) -> Any
     """The plain type that a class is a value of: it keeps that type's equality. None for others."""
     for each in mro_of(cls):
-        if id(each) in PLAIN_ONES:
+        if may_be_base(each):
             return each
         if "__eq__" in own_of(each) and not is_ours(own_of(each)["__eq__"]):
-            return each if _is_a_dict_of_the_library(each) else None
+            return None
     return None
 
 
 def _is_a_dict_of_the_library(cls):
     # type: (Any) -> bool
-    """Is it one with an equality of its own, which the other side has, too?"""
+    """Is it one with an equality or order of its own, which the other side has, too?"""
     collections = sys.modules.get("collections")  # type: Any
     return collections is not None and (cls is collections.OrderedDict or cls is collections.Counter)
 

@@ -59,7 +59,7 @@ def _kept_in_c(error):
 
 def _members(cls):
     # type: (Any) -> dict[str, Any]
-    """Not of errors that end something, or show memory."""
+    """Not of errors that end something, or show memory, nor of groups, which have none that may be set."""
     if issubclass(cls, _KEPT_AS_MADE):
         return {}
     members = [item for each in mro_of(cls) if each.__module__ == "builtins" for item in own_of(each).items()]
@@ -79,7 +79,7 @@ def _builtin_of(cls):
 
 _ARGS = vars(BaseException)["args"].__get__
 _Member = type(vars(ImportError)["name"])
-_KEPT_AS_MADE = (*ENDS, SystemExit, UnicodeError)
+_KEPT_AS_MADE = (*ENDS, SystemExit, UnicodeError, getattr(builtins, "BaseExceptionGroup", SystemExit))
 
 
 ANSWERED = "_answered"  # an attribute of a SystemExit that is from the candidate, which has raised it or not

@@ -29,7 +29,7 @@ from cruxcell.jobs.separated.crossing.exceptions import (
     more_of,
 )
 from cruxcell.jobs.separated.crossing.numbered import Held, Shown
-from cruxcell.jobs.separated.proxies import facts, proxy_classes, remote
+from cruxcell.jobs.separated.proxies import facts, members, proxy_classes, remote
 from cruxcell.jobs.separated.proxies.libraries import of_libraries
 from cruxcell.jobs.separated.proxies.placing import Placing
 from cruxcell.jobs.separated.proxies.shared_names import (
@@ -336,6 +336,7 @@ class Objects:
         if found is not None:
             if type(found) is not cls:
                 raise Garbled("an object of another class than before")
+            members.has_come_back(found, self.is_question)
             return found
         return self.held.take(number, object.__new__(cls), True)
 

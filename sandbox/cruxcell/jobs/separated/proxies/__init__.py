@@ -6,6 +6,7 @@ proxy_classes their classes, and what their special methods ask
 asking        what special methods of proxies ask, those of values among them
 flags         members of an IntFlag, which are numbers
 counting      what a test compares and reckons with counters of the other side
+members       members of enums that the script has read from their class
 operations    what may be asked of an object of the other side
 marks         attributes that the program sets of the script's functions
 shared_names  what both sides have, and which of it may be asked for by name

@@ -28,6 +28,7 @@ class Opaque(object):
     __slots__ = (
         "__weakref__",
         "_remote_made_of",
+        "_remote_member",
         "_remote_number",
         "_remote_standing",
         "_remote_time",
@@ -35,8 +36,8 @@ class Opaque(object):
     )
 
 
-_SLOTS = ("number", "standing", "time", "made_of", "value")
-_NUMBER, _STANDING, _TIME, _MADE_OF, _VALUE = (vars(Opaque)["_remote_" + each] for each in _SLOTS)
+_SLOTS = ("number", "standing", "time", "made_of", "value", "member")
+_NUMBER, _STANDING, _TIME, _MADE_OF, _VALUE, _MEMBER = (vars(Opaque)["_remote_" + each] for each in _SLOTS)
 del Opaque.__slots__
 
 _MADE_HERE = "an object of class %s was made in the test's process, by object.__new__: require IN_PROCESS"
@@ -117,6 +118,20 @@ def fixed_value(value, make):
         made = make(value)
         _VALUE.__set__(value, made)
         return made
+
+
+def keep_as_member(value, is_one):
+    # type: (Any, bool) -> None
+    """Of an opaque object: has the script read it from its class, an enum (`members`)?"""
+    _MEMBER.__set__(value, is_one)
+
+
+def kept_as_member(value):
+    # type: (Any) -> bool
+    try:
+        return bool(_MEMBER.__get__(value))
+    except AttributeError:
+        return False
 
 
 def is_new_since(value, began):

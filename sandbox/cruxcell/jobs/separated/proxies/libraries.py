@@ -89,7 +89,15 @@ _NO_FLAGS = "unsupported operand type(s) for 'in': %r and %r"
 def is_instance(value, classes):
     # type: (object, Any) -> bool
     """In the place of `isinstance` in a script."""
-    return isinstance(value, classes) or _is_of(type(value), classes)
+    return isinstance(value, classes) or _is_of(type(value), classes) or _is_an_enum(value, classes)
+
+
+def _is_an_enum(cls, classes):
+    # type: (Any, Any) -> bool
+    """Is it a class of the other side's that derives from Enum, and asked for as what such classes are (EnumMeta)?"""
+    enum = sys.modules.get("enum")  # type: Any
+    is_one = issubclass(type(cls), type) and DERIVES + "enum:Enum" in own_of(cls).get(_TOLD, ())
+    return is_one and any(each is enum.EnumMeta for each in _each_of(classes))
 
 
 def is_subclass(cls, classes):

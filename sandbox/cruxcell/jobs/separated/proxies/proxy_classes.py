@@ -34,6 +34,7 @@ from cruxcell.jobs.separated.proxies.facts import (
     operands_of,
     standing_of,
 )
+from cruxcell.jobs.separated.proxies.members import are_read
 from cruxcell.jobs.separated.proxies.operations import (
     ARITHMETIC,
     ASKED,
@@ -279,8 +280,8 @@ def _of_made(name):
 
     def method(self, *others):
         # type: (object, object) -> Any
-        is_asked = are_made(self, *([] if name == "__round__" else others))
-        if is_asked or (are_made(self) and is_dropped(sys._getframe(1))):
+        is_asked = are_read(self, *([] if name == "__round__" else others))
+        if is_asked or (are_read(self) and is_dropped(sys._getframe(1))):
             return connection[0].ask("special", self, name, *others)
         return not_said(self, *others)
 

@@ -33,6 +33,7 @@ from cruxcell.jobs.separated.proxies.facts import (
     now,
     standing_of,
 )
+from cruxcell.jobs.separated.proxies.members import is_of_members, is_read, read_from
 from cruxcell.jobs.separated.proxies.operations import ASKED, mro_of, own_of
 from cruxcell.jobs.separated.proxies.runs import connection
 from cruxcell.jobs.separated.proxies.told import (
@@ -101,7 +102,7 @@ class RemoteType(type):
             return signature_of(cls)
         if is_refused(name):
             raise AttributeError("type object %r has no attribute %r" % (cls.__name__, name))
-        return connection[0].ask("get", cls, name)
+        return read_from(cls, lambda: connection[0].ask("get", cls, name))
 
     def __setattr__(cls, name, value):
         # type: (str, object) -> None
@@ -178,7 +179,11 @@ class RemoteType(type):
 
     def __iter__(cls):
         # type: () -> Any
-        return connection[0].ask("special", cls, "__iter__")
+        return _items(cls, "__iter__")
+
+    def __reversed__(cls):
+        # type: () -> Any
+        return _items(cls, "__reversed__")
 
     def __len__(cls):
         # type: () -> Any
@@ -190,10 +195,22 @@ class RemoteType(type):
 
     def __getitem__(cls, key):
         # type: (object) -> Any
-        found = connection[0].ask("special", cls, "__getitem__", key)
+        found = read_from(cls, lambda: connection[0].ask("special", cls, "__getitem__", key))
         if is_opaque(found) and connection[0].means_a_class(cls):
             keep_owner(found, cls)  # `Stack[int]()` makes an object of that
         return found
+
+
+def _items(cls, name):
+    # type: (Any, str) -> Any
+    """What a class of the other side's gives when it is gone through. Members are read at once."""
+    found, end = connection[0].ask("special", cls, name), object()
+    items = []  # type: list[Any]
+    if not (is_of_members(cls) and hasattr(type(found), "__next__")):
+        return found
+    while not items or items[-1] is not end:
+        items.append(read_from(cls, lambda: next(found, end)))
+    return iter(items[:-1])
 
 
 class RemoteBase(metaclass=RemoteType):
@@ -257,9 +274,9 @@ def make(cls, target, arguments, keywords):
         return link.call(target, arguments, keywords)
     shown = link.note((*arguments, *keywords.values()))
     began = now()
-    value = checked(cls, link.call(target, arguments, keywords))
+    value = checked(cls, read_from(cls, lambda: link.call(target, arguments, keywords)))
     marked(value, MADE, cls, began, shown)
-    if standing_of(value) != MADE:
+    if standing_of(value) != MADE and not is_read(value):
         link.note_again(value, shown, began)
     return value
 
