@@ -304,3 +304,9 @@ def test_anything_else_is_garbled(name):
 @pytest.mark.parametrize(("length", "is_small"), [(1024, True), (1025, False)])
 def test_a_pattern_crosses_up_to_a_length(length: int, is_small: bool):
     assert stdlib._is_small("a" * length, 0) is stdlib._is_small(b"a" * length, 0) is is_small
+
+
+def test_only_a_short_text_is_written_at_once():
+    """One that is long has its room counted first."""
+    assert writer._write_text("\u00e9\ud800") == b"s" + struct.pack("<I", 5) + b"\xc3\xa9\xed\xa0\x80"
+    assert writer._write_text("a" * writer._LONG) is None
