@@ -50,7 +50,7 @@ def _kept_in_c(error):
     members = _members(cls)
     if not members:
         return []
-    made_of = constructor_arguments(error) or _ARGS(error)
+    made_of = constructor_arguments(error) or arguments_of(error)
     is_simple = all(id(type(each)) in SIMPLEST for each in made_of)  # others might be asked
     like = _construct(_builtin_of(cls), list(made_of) if is_simple else [])
     found = [(name, _value(member, error)) for name, member in members.items()]
@@ -77,9 +77,37 @@ def _builtin_of(cls):
     return next(each for each in mro_of(cls) if each.__module__ == "builtins")
 
 
-_ARGS = vars(BaseException)["args"].__get__
 _Member = type(vars(ImportError)["name"])
 _KEPT_AS_MADE = (*ENDS, SystemExit, UnicodeError, getattr(builtins, "BaseExceptionGroup", SystemExit))
+
+
+def causes_of(error, is_last):
+    # type: (BaseException, bool) -> tuple[object, object]
+    """What it was raised from, and in the midst of, as `have_causes` reads it: one of the two, as each may have two of
+    its own, which would be a million at that depth. `from None` has the second in a tuple, or False."""
+    cause, context = (None, None) if is_last else (_CAUSE(error), _CONTEXT(error))
+    if cause is not None:
+        return cause, None
+    if _IS_ALONE(error):
+        return None, False if context is None else (context,)
+    return None, context
+
+
+def have_causes(error, cause, context):
+    # type: (BaseException, object, object) -> None
+    if isinstance(cause, BaseException):
+        error.__cause__ = error.__context__ = cause
+    elif isinstance(context, BaseException):
+        error.__context__ = context
+    elif context is False or type(context) is tuple:
+        error.__context__ = context[0] if context and isinstance(context[0], BaseException) else None
+        error.__suppress_context__ = True
+
+
+# Asked of the base: a class of the program's may answer for itself.
+arguments_of, _CAUSE, _CONTEXT, _IS_ALONE = [
+    vars(BaseException)[name].__get__ for name in ("args", "__cause__", "__context__", "__suppress_context__")
+]
 
 
 ANSWERED = "_answered"  # an attribute of a SystemExit that is from the candidate, which has raised it or not

@@ -22,8 +22,11 @@ from cruxcell.jobs.separated.crossing.classes import (
 from cruxcell.jobs.separated.crossing.exceptions import (
     SIMPLEST,
     add_more,
+    arguments_of,
+    causes_of,
     constructor_arguments,
     harmless,
+    have_causes,
     make_exception,
     marked,
     more_of,
@@ -48,7 +51,7 @@ from cruxcell.jobs.separated.proxies.shared_names import (
     path_of,
     stand_in,
     stands_for,
-)
+)  # fmt: skip
 from cruxcell.jobs.separated.rules.by_libraries import GivenBack, Served, comes_along, function_of, is_to_be_served
 from cruxcell.namespace import CANDIDATE
 from cruxcell.protocol import records
@@ -208,19 +211,13 @@ class Objects:
         number = self.shown.show(error) if self.is_test or cls.__module__ != "builtins" else 0
         self._write_number(writer, b"X", number)
         self._write_class(writer, cls, "error")
-        arguments = _ARGS(error)
+        arguments = arguments_of(error)
         writer.items((records.message_of(error), len(arguments)), depth)
         writer.items(arguments, depth)
         writer.value(constructor_arguments(error), depth)
         writer.value(more_of(error, self.is_test), depth)
-        is_last = self.is_test or depth > _MOST_CAUSES
-        cause, context = (None, None) if is_last else (_CAUSE(error), _CONTEXT(error))
-        writer.value(cause, depth + 1)
-        # One of the two: each may have two of its own, which would be a million at that depth.
-        context = context if cause is None else None
-        if cause is None and _IS_ALONE(error):  # from None
-            context = False if context is None else (context,)
-        writer.value(context, depth + 1)
+        for each in causes_of(error, self.is_test or depth > _MOST_CAUSES):
+            writer.value(each, depth + 1)
 
     # ---- reading ---------------------------------------------------------------------------------------------------
 
@@ -383,13 +380,7 @@ class Objects:
         error = make_exception(cls, arguments, text, made_of, more, not self.is_test)
         add_more(error, more)
         error = marked(error)
-        if isinstance(cause, BaseException):
-            error.__cause__ = error.__context__ = cause
-        elif isinstance(context, BaseException):
-            error.__context__ = context
-        elif context is False or type(context) is tuple:
-            error.__context__ = context[0] if context and isinstance(context[0], BaseException) else None
-            error.__suppress_context__ = True
+        have_causes(error, cause, context)
         return self.held.take(number, error, True) if number else error
 
 
@@ -400,11 +391,6 @@ def _text(reader):
         raise Garbled("not a text")
     return text
 
-
-# Asked of the base: a class of the program's may answer for itself.
-_ARGS, _CAUSE, _CONTEXT, _IS_ALONE = [
-    vars(BaseException)[name].__get__ for name in ("args", "__cause__", "__context__", "__suppress_context__")
-]
 
 _READ = {
     ord("."): Objects._read_own,
