@@ -50,7 +50,7 @@ def test_helpers_that_nobody_uses_are_forgotten(tmp_path: Path, monkeypatch: pyt
     """With them what is left of a build that was killed. What a daemon has started with stays."""
     compiled = helper(Path(sys.executable))
     monkeypatch.setattr(native_build, "NATIVE", tmp_path / "nowhere")
-    monkeypatch.setattr(native_build, "_compile", lambda _answers, target: shutil.copy(compiled, target))
+    monkeypatch.setattr(native_build, "_compile", lambda _answers, target, _run: shutil.copy(compiled, target))
     cache = tmp_path / "cache"
     built = native_build.ensure(Path(sys.executable), cache)
     assert built is not None

@@ -77,6 +77,34 @@ def test_a_signal_ends_a_daemon_at_once_that_asks(tmp_path: Path):
         daemon.wait()
 
 
+def test_a_compiler_is_not_waited_for_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    begun, compiler = tmp_path / "begun", tmp_path / "cc"
+    compiler.write_text(f"#!{sys.executable}\nopen({str(begun)!r}, 'w')\nimport time\ntime.sleep(50)\n")
+    compiler.chmod(0o700)
+    monkeypatch.setenv("CC", str(compiler))
+    commands, ends = Commands(), []
+
+    def build() -> None:
+        try:
+            native_build.build(Path(sys.executable), tmp_path / "cache", run=runtimes._running_by(commands))
+        except Over:
+            ends.append(time.monotonic())
+
+    thread = threading.Thread(target=build)
+    thread.start()
+    until(begun.exists)
+    began = time.monotonic()
+    commands.end()
+    thread.join(40)
+    assert ends[0] - began < 20
+    assert list((tmp_path / "cache").iterdir()) == []
+
+
+def test_one_that_is_completed_says_how_it_ended():
+    done = Commands().complete([sys.executable, "-c", "import sys; print('a'); sys.exit('b')"], 30)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "a\n", "b\n")
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [

@@ -13,6 +13,7 @@ from cruxbox_proto.v1 import sandbox_pb2 as pb
 from cruxbox_proto.v1 import sandbox_pb2_grpc as rpc
 from cruxboxd.settings.config import RuntimeSpec
 from cruxboxd.zygotes import native_build, runtimes
+from cruxboxd.zygotes.commands import Commands
 from support.daemons import Served
 
 
@@ -48,17 +49,17 @@ def test_a_stale_helper_is_built_anew_or_not_used(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(native_build, "_compiler", no_compiler)
     spec = RuntimeSpec("default", sys.executable)
-    runtimes._built_for.cache_clear()
+    runtimes._helpers.clear()
     try:
-        assert runtimes._native_folder(spec) == runtimes._NO_HELPER
+        assert runtimes._native_folder(Commands(), spec) == runtimes._NO_HELPER
         monkeypatch.undo()
         monkeypatch.setattr(native_build, "NATIVE", stale.parent)
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-        runtimes._built_for.cache_clear()
-        assert runtimes._native_folder(spec) == str(cached.parent)
+        runtimes._helpers.clear()
+        assert runtimes._native_folder(Commands(), spec) == str(cached.parent)
         assert native_build.is_current(cached)
     finally:
-        runtimes._built_for.cache_clear()
+        runtimes._helpers.clear()
 
 
 def no_compiler(own: str) -> list[str]:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import socket
+import ssl
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import grpc
@@ -158,6 +161,50 @@ def test_a_certificate_names_the_tenant_and_may_be_replaced(tmp_path):
         until(lambda: serial(daemon.port) != before)
         with daemon.client() as client:
             assert client.check(sums(1))[0].outcome is Outcome.PASSED
+
+
+def test_a_session_that_is_resumed_is_no_way_around_a_certificate(tmp_path):
+    """TLS looks at no certificate where a client resumes a session: one that has expired would stay good."""
+    authority = Authority(tmp_path / "ca")
+    cert, key = authority.issue("server")
+    mine = authority.issue("alice", "DNS:alice")
+    mutual = ["--tls-cert", str(cert), "--tls-key", str(key), "--tls-client-ca", str(authority.ca)]
+    ours = ssl.create_default_context(cafile=str(authority.ca))
+    ours.load_cert_chain(*mine)
+    ours.set_alpn_protocols(["h2"])
+    ours.maximum_version = ssl.TLSVersion.TLSv1_2  # of 1.3 the session comes later
+    with Served(tmp_path, *mutual, tls=Tls(authority.ca, *mine)) as daemon:
+
+        def connect(session: ssl.SSLSession | None) -> ssl.SSLSocket:
+            plain = socket.create_connection(("127.0.0.1", daemon.port))
+            return ours.wrap_socket(plain, server_hostname="localhost", session=session)
+
+        with connect(None) as first:
+            session = first.session
+        time.sleep(1.5)
+        with connect(session) as later:
+            assert not later.session_reused
+            assert later.version() == "TLSv1.2"
+        with daemon.client() as client:
+            assert client.check(sums(1))[0].outcome is Outcome.PASSED
+
+
+def test_files_of_tls_are_refused_by_their_own_names(tmp_path):
+    authority = Authority(tmp_path / "ca")
+    cert, key = authority.issue("server")
+    (tmp_path / "none").write_text("no certificate")
+    ended = cruxboxd(
+        "--listen=127.0.0.1:0", f"--tls-cert={cert}", f"--tls-key={key}", f"--tls-client-ca={tmp_path}/none"
+    )
+    assert f"cruxboxd: --tls-client-ca {tmp_path}/none: NO_CERTIFICATE_OR_CRL_FOUND" in ended.stderr
+    assert "--tls-cert" not in ended.stderr
+
+
+def test_a_certificate_that_grpc_does_not_take_is_not_said_to_be_an_address_in_use(tmp_path):
+    authority = Authority(tmp_path / "ca", curve="secp256k1")
+    cert, key = authority.issue("server")
+    ended = cruxboxd("--listen=127.0.0.1:0", f"--tls-cert={cert}", f"--tls-key={key}")
+    assert "or gRPC takes no certificate or key of this kind" in ended.stderr
 
 
 def serial(port: int) -> str:

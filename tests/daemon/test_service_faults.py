@@ -10,6 +10,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -176,6 +177,17 @@ def test_sigterm_ends_what_is_too_long_as_unavailable(tmp_path):
         codes = [call.code() for call in (single, stream, idle)]
         assert codes == [grpc.StatusCode.UNAVAILABLE] * 3
         assert daemon.process.wait(30) == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_that_comes_again_and_again_changes_nothing(tmp_path, number):
+    """Until the process is gone: one that came as the drain had ended made a failure of it."""
+    with Served(tmp_path) as daemon:
+        while daemon.process.poll() is None:
+            daemon.process.send_signal(number)
+            time.sleep(0.005)
+        assert daemon.process.returncode == 0
+    assert "Traceback" not in daemon.log
 
 
 def silent() -> Iterator[pb.CheckRequest]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import resource
+import subprocess
+import sys
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from cruxbox import Outcome, ScriptCheck, StdioCheck, Task
+from cruxbox import Limits, Outcome, ScriptCheck, StdioCheck, Task
 from cruxboxd.server import process
 from cruxboxd.server.process import RefusedToServe, descriptors_needed, fit_surroundings, most_connections
 from cruxboxd.settings.config import Config
@@ -82,3 +85,59 @@ def test_zygotes_of_all_kinds_have_enough(tmp_path: Path):
         outcomes = [verdict.outcome for verdict in client.check(tasks, deadline=60)]
     assert Outcome.SANDBOX_ERROR not in outcomes
     assert outcomes.count(Outcome.PASSED) >= len(tasks) // 2
+
+
+# What a program does that only a low limit of its surroundings could keep from it, and the limit.
+NEEDS_A_STACK = """
+import sys
+sys.setrecursionlimit(10_000)
+def deep(n):
+    return sorted([n], key=lambda _: deep(n - 1) if n else 0)[0]
+print(deep(600))
+"""
+NEEDS_A_FILE = "open('x', 'wb').write(bytes(8 << 20))\nprint(600)"
+NEEDS_MEMORY = "x = bytearray(1 << 30)\nprint(600)"
+
+
+@pytest.mark.parametrize(
+    ("limit", "size", "program"),
+    [
+        ("stack", 256 << 10, NEEDS_A_STACK),
+        ("fsize", 1 << 20, NEEDS_A_FILE),
+        ("as", 1_500 << 20, NEEDS_MEMORY),
+        ("data", 1_000 << 20, NEEDS_MEMORY),
+    ],
+)
+def test_a_limit_that_the_daemon_was_started_under_is_no_fault_of_a_program(
+    tmp_path: Path, limit: str, size: int, program: str
+):
+    """It does not serve, or the check is our failure; where the daemon may raise limits it passes."""
+    daemon, said = None, f"the daemon was started under a lower RLIMIT_{limit.upper()}"
+    with suppress(AssertionError):
+        daemon = Served(tmp_path, prefix=("prlimit", f"--{limit}={size}:{size}"))
+    if daemon is None:
+        assert said in (tmp_path / "log").read_text()
+        return
+    task = Task(program, [StdioCheck("", "600")], limits=Limits(memory_bytes=2 << 30))
+    with daemon, daemon.client(retries=0) as client:
+        (verdict,) = client.check([task], deadline=60)
+    if verdict.outcome is not Outcome.PASSED:
+        assert verdict.outcome is Outcome.SANDBOX_ERROR
+        assert said in verdict.detail
+
+
+@pytest.mark.parametrize("limit", ["RLIMIT_AS", "RLIMIT_DATA"])
+def test_a_low_limit_on_memory_is_not_said_to_be_one_on_processes(tmp_path, limit):
+    """Where a thread finds no room for its stack the host says what it says where there are too many."""
+    prefix = [sys.executable, "-c", _LITTLE_MEMORY, limit]
+    command = [sys.executable, "-m", "cruxboxd", "serve", f"--listen=unix:{tmp_path}/s", "--workers=2"]
+    ended = subprocess.run([*prefix, *command], capture_output=True, text=True, timeout=60, check=False)
+    assert (ended.returncode, len(ended.stderr.splitlines())) == (1, 1), ended.stderr
+    assert "raise the limit on memory (ulimit -v, ulimit -d), or lower --workers" in ended.stderr
+
+
+_LITTLE_MEMORY = """
+import os, resource, sys
+resource.setrlimit(getattr(resource, sys.argv[1]), (200 << 20, 200 << 20))
+os.execv(sys.argv[2], sys.argv[2:])
+"""

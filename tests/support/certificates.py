@@ -12,17 +12,20 @@ import pytest
 class Authority:
     """A certificate authority for a test, made with the openssl command."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, curve: str = "prime256v1") -> None:
         if shutil.which("openssl") is None:
             pytest.skip("the openssl command is not there")
         self.folder = folder
+        self._new_key = ("-newkey", "ec", "-pkeyopt", f"ec_paramgen_curve:{curve}", "-nodes")
         folder.mkdir(parents=True, exist_ok=True)
         self.ca = folder / "ca.crt"
-        self._openssl("req", "-x509", *_NEW_KEY, "-keyout", "ca.key", "-out", "ca.crt", "-days", "2", "-subj", "/CN=ca")
+        self._openssl(
+            "req", "-x509", *self._new_key, "-keyout", "ca.key", "-out", "ca.crt", "-days", "2", "-subj", "/CN=ca"
+        )
 
     def issue(self, name: str, alternative: str = "DNS:localhost,IP:127.0.0.1") -> tuple[Path, Path]:
         """(certificate, key) in files called `name`; issued again, they are replaced."""
-        self._openssl("req", *_NEW_KEY, "-keyout", f"{name}.key", "-out", "request", "-subj", f"/CN={name}")
+        self._openssl("req", *self._new_key, "-keyout", f"{name}.key", "-out", "request", "-subj", f"/CN={name}")
         (self.folder / "extensions").write_text(f"subjectAltName={alternative}\n")
         self._openssl(
             "x509", "-req", "-in", "request", "-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2",
@@ -32,6 +35,3 @@ class Authority:
 
     def _openssl(self, *arguments: str) -> None:
         subprocess.run(["openssl", *arguments], cwd=self.folder, check=True, capture_output=True)
-
-
-_NEW_KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")

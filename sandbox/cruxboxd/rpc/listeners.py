@@ -104,7 +104,7 @@ def _bind_all(server: grpc.aio.Server, config: Config, claims: list[Claim]) -> N
         if is_tls:
             # Each address watches the files by itself: what one was told of a change, another would not hear.
             credentials = Certificates(config).credentials()
-            port = _bind(address, partial(server.add_secure_port, server_credentials=credentials))
+            port = _bind(address, partial(server.add_secure_port, server_credentials=credentials), _OR_TLS)
         else:
             port = _bind(address, server.add_insecure_port)
         if is_unix(address):
@@ -141,23 +141,30 @@ def _refuse_wrong_port(address: str) -> None:
         raise ConfigError(f"--listen {address[:80]}: a port is from 0 to {_LARGEST_PORT}")
 
 
-def _bind(address: str, bind: Callable[[str], int]) -> int:
+_OR_TLS = ", or gRPC takes no certificate or key of this kind"
+
+
+def _bind(address: str, bind: Callable[[str], int], otherwise: str = "") -> int:
     try:
         port = bind(address)
     except RuntimeError:
         port = 0
     if not port:
-        raise ConfigError(f"cannot listen on {address}: {_cause(address)}")
+        raise ConfigError(f"cannot listen on {address}: {_cause(address) or _UNKNOWN + otherwise}")
     return port
 
 
+_UNKNOWN = "in use or not permitted"
+
+
 def _cause(address: str) -> str:
-    """Why an address cannot be bound, found by binding a plain socket: gRPC does not return the reason."""
+    """Why an address cannot be bound, found by binding a plain socket: gRPC does not return the reason. "" if that can
+    be bound."""
     if is_unix(address):
         path = _path_of(address)
         if len(os.fsencode(path)) > _LONGEST_PATH:
             return f"the path of a unix socket has {_LONGEST_PATH} bytes at most, this one {len(os.fsencode(path))}"
-        return "in use or not permitted" if path.parent.is_dir() else f"{path.parent} is not a folder"
+        return "" if path.parent.is_dir() else f"{path.parent} is not a folder"
     host, _, port = address.removeprefix("ipv4:").removeprefix("ipv6:").rpartition(":")
     try:
         family, kind, protocol, _, place = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)[0]
@@ -167,7 +174,7 @@ def _cause(address: str) -> str:
         return "it must be HOST:PORT or unix:PATH"
     except OSError as error:
         return error.strerror or str(error)
-    return "in use or not permitted"
+    return ""
 
 
 def _refuse_open_plain_text(address: str, config: Config) -> None:
@@ -205,6 +212,9 @@ class Certificates:
     """The certificate files: checked at start-up, checked again at each handshake, and reloaded when they change.
 
     An incomplete change (a key that does not match yet) is logged, and the last valid files stay in force.
+
+    A client may resume a session of TLS, for which its certificate is not looked at again: one that has expired would
+    be good for days. So where clients have certificates what they could resume ends with each look at the files.
     """
 
     def __init__(self, config: Config) -> None:
@@ -222,14 +232,17 @@ class Certificates:
 
     def _fetch(self) -> grpc.ServerCertificateConfiguration | None:
         """Called by gRPC with each handshake; None keeps what it has."""
-        if not self._files.changed():
+        if not self._files.is_time():
             return None
+        kept = None if self._client_ca is None else self._current  # anew it remembers no session
+        if not self._files.changed():
+            return kept
         try:
             self._current = self._read()
         except ConfigError as error:
             if self._files.refuse(error):
                 log.error("the certificates are wrong; the last good ones stay in force", extra={"reason": str(error)})
-            return None
+            return kept
         log.info("certificates read anew")
         return self._current
 
@@ -237,14 +250,21 @@ class Certificates:
         paths = [path for path in (self._cert, self._key, self._client_ca) if path is not None]
         try:
             cert, key, *rest = [read_file(path) for path in paths]
-            check = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            check.load_cert_chain(self._cert, self._key, password="")  # asks nobody: a key under a password is an error
-            if self._client_ca is not None:
-                check.load_verify_locations(self._client_ca)
-        except ssl.SSLError as error:
-            why = error.reason or "they are no PEM files of a certificate and its key"
-            raise ConfigError(f"--tls-cert {self._cert} and --tls-key {self._key}: {why}") from None
+            self._check()
         except OSError as error:
             names = ", ".join(map(str, paths))
             raise UnreadableFile(f"cannot read the certificates ({names}): {error.strerror}") from None
         return grpc.ssl_server_certificate_configuration([(key, cert)], root_certificates=rest[0] if rest else None)
+
+    def _check(self) -> None:
+        """Raises ConfigError for files of the wrong content."""
+        found = f"--tls-cert {self._cert} and --tls-key {self._key}"
+        otherwise = "they are no PEM files of a certificate and its key"
+        check = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        try:
+            check.load_cert_chain(self._cert, self._key, password="")  # asks nobody: a key under a password is an error
+            if self._client_ca is not None:
+                found, otherwise = f"--tls-client-ca {self._client_ca}", "it is no PEM file of certificates"
+                check.load_verify_locations(self._client_ca)
+        except ssl.SSLError as error:
+            raise ConfigError(f"{found}: {error.reason or otherwise}") from None

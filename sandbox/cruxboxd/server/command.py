@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
 from cruxboxd import __version__
-from cruxboxd.server.daemon import serve
+from cruxboxd.server.daemon import TOLD, serve
 from cruxboxd.server.engine import Engine
 from cruxboxd.server.process import RefusedToServe, protect_process
 from cruxboxd.settings.cli_options import add_options, config_from
@@ -83,11 +83,10 @@ def _run(options: argparse.Namespace) -> int:
 def settle_signals() -> None:
     """Set the signal handling of a daemon, whatever it inherited. SIGCHLD is delivered. A termination signal before the
     daemon serves ends it at once; without a handler, process 1 would never receive it."""
-    told = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    for number in told:
+    for number in TOLD:
         signal.signal(number, lambda *_: sys.exit(0))
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, (*told, signal.SIGCHLD))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, (*TOLD, signal.SIGCHLD))
 
 
 class _Parser(argparse.ArgumentParser):

@@ -24,6 +24,7 @@ from cruxboxd.telemetry.exporter import Exporter
 
 log = logging.getLogger(__name__)
 
+TOLD = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)  # what a daemon is told to end by
 # What the canaries have to end in.
 _STOP_S = 1.0
 
@@ -40,14 +41,14 @@ async def serve(config: Config) -> None:
     engine = Engine(config)
     await engine.open()
     async with contextlib.AsyncExitStack() as at_end:
+        at_end.callback(_hear_no_more)
         at_end.push_async_callback(engine.close)
         at_end.push_async_callback(_end_of, asyncio.create_task(_keep_canaries(engine)))
         exporter = Exporter(engine.metrics.registry)
         at_end.callback(exporter.close)
         server = Server(engine)
         stop = asyncio.Event()
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            asyncio.get_running_loop().add_signal_handler(number, stop.set)
+        _stop_by_signals(stop)
         address = metrics_address(config)
         if address is not None:
             await exporter.start(*address)
@@ -56,6 +57,19 @@ async def serve(config: Config) -> None:
         log.info("serving", extra={"workers": config.workers, "version": __version__})
         await stop.wait()
         await server.drain()
+
+
+def _stop_by_signals(stop: asyncio.Event) -> None:
+    """The loop's own way (`add_signal_handler`) ends with the loop: a second signal, as a drain comes to its end, would
+    then end the process as a failure, with its folder left."""
+    loop = asyncio.get_running_loop()
+    for number in TOLD:
+        signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop.set))
+
+
+def _hear_no_more() -> None:
+    for number in TOLD:
+        signal.signal(number, signal.SIG_IGN)
 
 
 async def _end_of(canaries: asyncio.Task[None]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import gc
+import mmap
 import os
 import resource
 import signal
@@ -25,6 +26,7 @@ from cruxboxd.zygotes.zygote_process import DESCRIPTORS
 _YOUNG_OBJECTS, _YOUNG, _MIDDLE = 1_000, 10, 500
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _LARGE_BLOCK = -1, -3, 1 << 18
 _THREADS = 16  # that gRPC and the executor start
+_A_STACK = 8 << 20  # of a thread, in addresses, where the limit on stacks says nothing
 _DESCRIPTORS = 64  # of everything but zygotes: addresses, a few connections, files that are read
 _MOST_CONNECTIONS = 4_096
 _STEP_FORWARD = 10  # in units of nice: beside one other process it gets nine tenths of a CPU
@@ -74,12 +76,24 @@ def _check_processes(zygotes: int) -> None:
         for _ in range(needed):
             threading.Thread(target=done.wait, daemon=True).start()
     except RuntimeError:
+        limit = "processes (ulimit -u, or pids of the container)" if _has_a_stack() else "memory (ulimit -v, ulimit -d)"
         raise RefusedToServe(
             f"{needed} processes and threads cannot be started, as many as {zygotes} zygotes with their workers "
-            "need; raise the limit on processes (ulimit -u, or pids of the container), or lower --workers"
+            f"need; raise the limit on {limit}, or lower --workers"
         ) from None
     finally:
         done.set()
+
+
+def _has_a_stack() -> bool:
+    """Is there room for the stack of one thread more?"""
+    soft = resource.getrlimit(resource.RLIMIT_STACK)[0]
+    try:
+        size = _A_STACK if soft == resource.RLIM_INFINITY else max(soft, mmap.PAGESIZE)
+        mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
+    except OSError:
+        return False
+    return True
 
 
 def _fit_descriptors(config: Config) -> Config:

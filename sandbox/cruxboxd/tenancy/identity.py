@@ -71,12 +71,15 @@ class WatchedFiles:
         self._refused: tuple[_Stamps, str] = [], ""  # what was said of which files
         self._looked_at = time.monotonic()
 
+    def is_time(self) -> bool:
+        """Is it time to look at them?"""
+        return time.monotonic() - self._looked_at >= _LOOK_S
+
     def changed(self) -> bool:
         """True once after each change; a file that is being replaced counts when it is there again."""
-        now = time.monotonic()
-        if now - self._looked_at < _LOOK_S:
+        if not self.is_time():
             return False
-        self._looked_at = now
+        self._looked_at = time.monotonic()
         stamps = self._stamps()
         if None in stamps or stamps == self._seen:
             return False

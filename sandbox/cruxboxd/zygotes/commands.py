@@ -7,6 +7,7 @@ import signal
 import subprocess
 import threading
 from collections.abc import Mapping, Sequence
+from typing import BinaryIO
 
 
 class TooSlow(Exception):
@@ -33,23 +34,40 @@ class Commands:
 
         It prints into a file: of a pipe nobody would know the end, while what it has started holds it, too.
         """
-        with open(os.memfd_create("said", os.MFD_CLOEXEC), "r+b") as said:
-            process = self._begin(command, said.fileno(), environment)
-            is_late = threading.Event()
-            timer = threading.Timer(timeout_s, self._kill, (process.pid, is_late))
-            timer.start()
-            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-            timer.cancel()
-            self._kill(process.pid)  # what it has started
-            with self._lock:
-                self._running.remove(process.pid)
-                process.wait()
-            if self._is_over:
-                raise Over
-            if is_late.is_set():
-                raise TooSlow
+        with _file() as said:
+            self._run_to_its_end(command, timeout_s, (said.fileno(), subprocess.DEVNULL), environment)
             said.seek(0)
             return said.read()
+
+    def complete(self, command: Sequence[str], timeout_s: float) -> subprocess.CompletedProcess[str]:
+        """The same with what `subprocess.run` would have of it: its exit status and both streams, as text. It has this
+        process's environment."""
+        with _file() as said, _file() as complained:
+            status = self._run_to_its_end(command, timeout_s, (said.fileno(), complained.fileno()), None)
+            texts = []
+            for file in (said, complained):
+                file.seek(0)
+                texts.append(file.read().decode("utf-8", "replace"))
+            return subprocess.CompletedProcess(list(command), status, *texts)
+
+    def _run_to_its_end(
+        self, command: Sequence[str], timeout_s: float, outputs: tuple[int, int], environment: Mapping[str, str] | None
+    ) -> int:
+        process = self._begin(command, outputs, environment)
+        is_late = threading.Event()
+        timer = threading.Timer(timeout_s, self._kill, (process.pid, is_late))
+        timer.start()
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        timer.cancel()
+        self._kill(process.pid)  # what it has started
+        with self._lock:
+            self._running.remove(process.pid)
+            status = process.wait()
+        if self._is_over:
+            raise Over
+        if is_late.is_set():
+            raise TooSlow
+        return status
 
     def end(self) -> None:
         """End those that run, and begin none."""
@@ -58,12 +76,14 @@ class Commands:
         for pid in running:
             self._kill(pid)
 
-    def _begin(self, command: Sequence[str], said: int, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    def _begin(
+        self, command: Sequence[str], outputs: tuple[int, int], environment: Mapping[str, str] | None
+    ) -> subprocess.Popen[bytes]:
         with self._lock:
             if self._is_over:
                 raise Over
             process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.DEVNULL, env=environment, cwd="/",
+                command, stdin=subprocess.DEVNULL, stdout=outputs[0], stderr=outputs[1], env=environment, cwd="/",
                 start_new_session=True,
             )  # fmt: skip
             self._running.add(process.pid)
@@ -76,3 +96,7 @@ class Commands:
                 if is_late is not None:
                     is_late.set()
                 os.killpg(pid, signal.SIGKILL)
+
+
+def _file() -> BinaryIO:
+    return open(os.memfd_create("said", os.MFD_CLOEXEC), "r+b")

@@ -15,7 +15,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 _log = logging.getLogger(__name__)
@@ -78,54 +78,67 @@ class BuildError(Exception):
     """The helper cannot be built or used here; one sentence with the reason."""
 
 
-def ensure(python: Path, cache_dir: Path | None) -> Path | None:
+def _run(command: list[str], timeout_s: float) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout_s, check=False
+    )
+
+
+# Runs a command for so many seconds at the most, and raises OSError or SubprocessError. What else it raises is for who
+# asks for the helper.
+Run = Callable[[list[str], float], "subprocess.CompletedProcess[str]"]
+
+
+def ensure(python: Path, cache_dir: Path | None, run: Run = _run) -> Path | None:
     """The native helper for the interpreter `python`: the one that was installed, the one in the cache, or a new one.
 
     Args:
         python: the runtime's interpreter.
         cache_dir: where helpers are kept, in a folder for each version of the sources: daemons of several versions may
             run at once, and load theirs whenever they start a zygote. None if there is no such place.
+        run: runs interpreter and compiler.
 
     Returns:
         The path of the shared object, or None, with the reason logged, when there is none to be had.
     """
     try:
-        answers = _ask(python)
+        answers = _ask(python, run)
         folders = [NATIVE, cache_dir / digest()[-16:]] if cache_dir else [NATIVE]
         for folder in folders:
             built = folder / f"_native{answers['suffix']}"
             if is_current(built):
-                _try_out(python, built)
+                _try_out(python, built, run)
                 _note_use(folder)
                 return built
         if cache_dir is None:
             raise BuildError("there is no folder to keep it in; set HOME or XDG_CACHE_HOME")
         _forget_old(cache_dir)
-        return build(python, folders[-1], answers)
+        return build(python, folders[-1], answers, run)
     except BuildError as error:
         _log.warning("no native helper for %s, its pure twin serves: %s", python, error)
         return None
 
 
-def build(python: Path, folder: Path, answers: dict[str, object] | None = None) -> Path:
+def build(python: Path, folder: Path, answers: dict[str, object] | None = None, run: Run = _run) -> Path:
     """Compile the helper for `python` into `folder`, replacing an existing one, and test it.
 
     Args:
         python: the interpreter to build for.
         folder: where the file goes; made when it is missing.
         answers: facts about that interpreter, if already known.
+        run: runs interpreter and compiler.
 
     Returns:
         The path of the shared object. Raises BuildError.
     """
-    answers = answers or _ask(python)
+    answers = answers or _ask(python, run)
     target = folder / f"_native{answers['suffix']}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder) as scratch:
             fresh = Path(scratch) / target.name
-            _compile(answers, fresh)
-            _try_out(python, fresh)
+            _compile(answers, fresh, run)
+            _try_out(python, fresh, run)
             os.replace(fresh, target)  # nobody ever sees half a file
     except OSError as error:
         raise BuildError(f"{folder} cannot be written ({error.strerror or error})") from error
@@ -164,9 +177,9 @@ def digest() -> str:
     return "cruxcell-" + text.hexdigest()[:32]
 
 
-def _ask(python: Path) -> dict[str, object]:
+def _ask(python: Path, run: Run) -> dict[str, object]:
     try:
-        done = _run([str(python), "-I", "-c", _QUESTION])
+        done = run([str(python), "-I", "-c", _QUESTION], _TIMEOUT_S)
         answers: dict[str, object] = json.loads(done.stdout)
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         raise BuildError(f"{python} does not answer questions about itself ({error})") from error
@@ -175,7 +188,7 @@ def _ask(python: Path) -> dict[str, object]:
     return answers
 
 
-def _compile(answers: dict[str, object], target: Path) -> None:
+def _compile(answers: dict[str, object], target: Path, run: Run) -> None:
     include: list[str] = answers["include"]  # type: ignore[assignment]
     if not any((Path(folder) / "Python.h").exists() for folder in include):
         raise BuildError(f"its C headers are not installed (no Python.h in {' or '.join(include)})")
@@ -188,7 +201,7 @@ def _compile(answers: dict[str, object], target: Path) -> None:
         *("-o", str(target)),
     ]
     try:
-        done = _run(command)
+        done = run(command, _TIMEOUT_S)
     except subprocess.SubprocessError as error:
         raise BuildError(f"the compiler did not finish ({error})") from error
     if done.returncode != 0:
@@ -212,18 +225,12 @@ def _compiler(own: str) -> list[str]:
     raise BuildError("no C compiler is installed (looked for $CC, cc, gcc, clang)")
 
 
-def _try_out(python: Path, built: Path) -> None:
+def _try_out(python: Path, built: Path, run: Run) -> None:
     """Raises BuildError when the interpreter cannot use this file."""
     try:
-        done = _run([str(python), "-I", "-S", "-c", _TRIAL, str(built)])
+        done = run([str(python), "-I", "-S", "-c", _TRIAL, str(built)], _TIMEOUT_S)
     except (OSError, subprocess.SubprocessError) as error:
         raise BuildError(f"{built.name} could not be tried out ({error})") from error
     if done.returncode != 0:
         last = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
         raise BuildError(f"{built.name} does not load ({last})")
-
-
-def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False
-    )

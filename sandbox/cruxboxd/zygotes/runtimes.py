@@ -6,10 +6,10 @@ import hashlib
 import json
 import logging
 import os
+import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cache
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from typing import Any
@@ -154,7 +154,7 @@ def _ask(commands: Commands, spec: RuntimeSpec, config: Config, preload: tuple[s
         version=said["version"],
         sys_path=path,
         readable=tuple(_outermost(readable)),
-        native_folder=_native_folder(spec),
+        native_folder=_native_folder(commands, spec),
         is_default=False,
         packages=tuple((str(name), str(version)) for name, version in said["packages"]),
         preload=preload,
@@ -191,25 +191,40 @@ def _importing(preload: tuple[str, ...]) -> str:
 _NO_HELPER = "/nonexistent"
 
 
-def _native_folder(spec: RuntimeSpec) -> str:
-    """Where this interpreter's native helper is; "" is the package's own folder."""
+_helpers: dict[str, str] = {}  # by interpreter, where its helper is
+
+
+def _native_folder(commands: Commands, spec: RuntimeSpec) -> str:
+    """Where this interpreter's native helper is; "" is the package's own folder.
+
+    Many runtimes may be virtual environments of one interpreter: it is asked and built for once.
+    """
     own = native_build.NATIVE / f"_native{EXTENSION_SUFFIXES[0]}"
     if spec.path == sys.executable and native_build.is_current(own):
         return ""
-    return _built_for(str(Path(spec.path) if spec.path == sys.executable else Path(spec.path).resolve()))
+    interpreter = str(Path(spec.path) if spec.path == sys.executable else Path(spec.path).resolve())
+    if interpreter not in _helpers:
+        built = native_build.ensure(Path(interpreter), _cache(), _running_by(commands))
+        _helpers[interpreter] = str(built.parent) if built else _NO_HELPER
+    return _helpers[interpreter]
 
 
-@cache
-def _built_for(interpreter: str) -> str:
-    """Many runtimes may be virtual environments of one interpreter: it is asked and built for once."""
-    built = native_build.ensure(Path(interpreter), _cache())
-    return str(built.parent) if built else _NO_HELPER
+def _running_by(commands: Commands) -> native_build.Run:
+    """A compiler is not waited for by a daemon that is to end, either."""
+
+    def run(command: list[str], timeout_s: float) -> subprocess.CompletedProcess[str]:
+        try:
+            return commands.complete(command, timeout_s)
+        except TooSlow:
+            raise subprocess.TimeoutExpired(command, timeout_s) from None
+
+    return run
 
 
 def _cache() -> Path | None:
     """Where helpers are kept; None if there is no home, as for a user number without a name where HOME is not set."""
     try:
-        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "cruxbox"
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache").absolute() / "cruxbox"
     except RuntimeError:
         return None
 

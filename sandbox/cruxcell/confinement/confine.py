@@ -6,6 +6,7 @@ If a step fails, the zygote ends with the step's name, unless the step's layer m
 
 import os
 
+from cruxcell.confinement.rlimits import what_refuses
 from cruxcell.confinement.steps import STEPS, State
 
 TYPE_CHECKING = False
@@ -77,7 +78,10 @@ def confine_worker(helper, rlimits, bpf, parent):
     try:
         helper.enter(rlimits, bpf, parent)
     except OSError as error:
-        raise ConfineError(str(error.strerror), error.errno or 0, os.strerror(error.errno or 0)) from None
+        step, text = str(error.strerror), os.strerror(error.errno or 0)
+        if step.startswith("setrlimit:"):
+            text = "%s: %s" % (text, what_refuses(int(step[len("setrlimit:") :])))
+        raise ConfineError(step, error.errno or 0, text) from None
 
 
 def _held(state, layer, detail):

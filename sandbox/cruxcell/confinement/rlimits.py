@@ -1,10 +1,13 @@
 """Resource limits: those that are the same for all, set once by the zygote and inherited, and those of a worker, packed
 as the records that `helper.enter` sets: '<IIQQ' resource, padding, soft, hard.
 
-Every limit is set soft = hard, so a worker cannot move any. A hard limit can only be lowered: a value above the one
-that was inherited becomes the inherited one.
+Every limit is set soft = hard, so a worker cannot move any. A hard limit can only be lowered. Where the daemon was
+started under one that is lower than a worker's own, a program would fail that runs elsewhere: the limits on memory,
+stack and files are set as they are, which the kernel then refuses, and no worker runs under less. Of the others, the
+inherited one does no harm.
 """
 
+import errno
 import resource
 import struct
 
@@ -49,15 +52,19 @@ def pack(address_space_bytes, file_bytes, cpu_ns, threads=0):
     Returns:
         Packed records for `helper.enter`.
     """
-    limits = [
+    exactly = [
         (resource.RLIMIT_AS, address_space_bytes),
-        (resource.RLIMIT_CPU, max(1, -(-cpu_ns // 1_000_000_000))),
+        (resource.RLIMIT_DATA, address_space_bytes),  # of which it is a part: only what was inherited could be less
         (resource.RLIMIT_FSIZE, file_bytes),
+    ]
+    at_most = [
+        (resource.RLIMIT_CPU, max(1, -(-cpu_ns // 1_000_000_000))),
         (resource.RLIMIT_NOFILE, messages.MOST_DESCRIPTORS),
         # No threads, or so many and the first; binds for every user but root. Processes are refused by the filter, too.
         (resource.RLIMIT_NPROC, threads + 1 if threads else 0),
     ]
-    return b"".join([_record(number, value) for number, value in limits])
+    limits = exactly + [(number, _at_most_inherited(number, value)) for number, value in at_most]
+    return b"".join([struct.pack("<IIQQ", number, 0, value, value) for number, value in limits])
 
 
 def settle():
@@ -65,17 +72,20 @@ def settle():
     """Sets, for the zygote and all its workers, the limits that never differ. Raises OSError."""
     for name in _NONE:
         resource.setrlimit(getattr(resource, name), (0, 0))
-    stack = _at_most_inherited(resource.RLIMIT_STACK, STACK_BYTES)
-    resource.setrlimit(resource.RLIMIT_STACK, (stack, stack))
+    try:
+        resource.setrlimit(resource.RLIMIT_STACK, (STACK_BYTES, STACK_BYTES))
+    except ValueError:  # as this module says of what the kernel refuses
+        raise OSError(errno.EPERM, what_refuses(resource.RLIMIT_STACK)) from None
+
+
+def what_refuses(number):
+    # type: (int) -> str
+    """The sentence on a limit that cannot be set."""
+    name = next((name for name in dir(resource) if name[:7] == "RLIMIT_" and getattr(resource, name) == number), "it")
+    return "the daemon was started under a lower %s" % name
 
 
 def _at_most_inherited(number, value):
     # type: (int, int) -> int
     hard = resource.getrlimit(number)[1]
     return value if hard == resource.RLIM_INFINITY else min(value, hard)
-
-
-def _record(number, value):
-    # type: (int, int) -> bytes
-    value = _at_most_inherited(number, value)
-    return struct.pack("<IIQQ", number, 0, value, value)
