@@ -290,6 +290,22 @@ def test_a_name_that_the_program_lacks_is_its_failure(client: Client):
     assert (verdict.outcome, verdict.exception.type) == (Outcome.RAISED, "ImportError")
 
 
+AGAIN = {
+    "reloaded": "import importlib, prices\nwith pytest.raises(Exception):\n    importlib.reload(prices)\n",
+    "imported again": "import prices, sys\ndel sys.modules['prices']\n"
+    "with pytest.raises(Exception):\n    import prices\n",
+    "by its text": "import importlib, prices, sys\ndel sys.modules['prices']\n"
+    "with pytest.raises(ImportError):\n    importlib.import_module('prices')\n",
+}
+
+
+@pytest.mark.parametrize("name", AGAIN)
+def test_a_script_that_loads_the_program_again_hears_no_error_that_it_may_expect(client: Client, name: str):
+    verdict = ask(client, "import pytest\n" + AGAIN[name] + "assert prices.twice(4) == 8\n")
+    assert verdict.outcome is Outcome.FAILED, verdict
+    assert "loads the module prices a second time" in verdict.detail
+
+
 def test_a_script_that_tests_nothing_is_invalid_by_any_name(client: Client):
     verdict = ask(client, "import prices\ndef test():\n    assert prices.twice(4) == 8\n")
     assert verdict.outcome is Outcome.INVALID

@@ -1,4 +1,4 @@
-"""Suites that end in the midst of a test: what came of the tests before it is told, beside why it ended."""
+"""Suites that end in the midst of a test, and suites that say anything in the place of a text."""
 
 from __future__ import annotations
 
@@ -79,3 +79,45 @@ def test_what_came_of_each_test_before_the_end(
 def test_nothing_is_told_of_a_script_that_is_no_suite(native: Client):
     verdict = ask(native, "import unittest\nassert Money(1) < 2")
     assert (verdict.outcome, verdict.tests) == (Outcome.FAILED, ())
+
+
+WORDS = """
+import unittest
+class T(unittest.TestCase):
+    @unittest.skip({reason})
+    def test_a(self):
+        self.fail()
+    def test_b(self):
+        self.assertEqual(Money(1).value, {value})
+"""
+NAMED = """
+import unittest
+class T(unittest.TestCase):
+    def id(self):
+        return {reason}
+    def test_b(self):
+        self.assertEqual(Money(1).value, {value})
+"""
+# Classes whose objects answer themselves for what is told of a test.
+ANSWERS = """
+class Word(str):
+    def __getitem__(self, place):
+        return None
+    def startswith(self, word):
+        return True
+    def encode(self, *how):
+        return 5
+class Thing:
+    def __str__(self):
+        raise SystemExit(0)
+"""
+
+
+@pytest.mark.parametrize("reason", ["404", "None", "('no', 2)", "Money", "Word('later')", "Thing()"])
+@pytest.mark.parametrize("script", [WORDS, NAMED])
+def test_what_is_no_plain_text_is_told_as_one(native: Client, script: str, reason: str):
+    for value, outcome, last in (1, Outcome.PASSED, Ended.PASSED), (2, Outcome.FAILED, Ended.FAILED):
+        check = ScriptCheck(script.format(reason=reason, value=value), framework="unittest")
+        (verdict,) = native.check([Task(PROGRAM + ANSWERS, [check])])
+        assert verdict.outcome is outcome, verdict
+        assert [test.outcome for test in verdict.tests] == [Ended.SKIPPED, last][script is NAMED :]

@@ -11,6 +11,7 @@ from cruxcell.jobs.suite_base import MAIN, MAIN_IN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable  # noqa: F401 - in type comments
     from types import CodeType  # noqa: F401 - in type comments
 
 
@@ -20,6 +21,28 @@ def refuse_taken(name):
     underscores before it: what the program makes would be taken for what such a module does in C."""
     if name and any(map(_is_taken, {name, name.lstrip("_")})):
         raise Invalid("module is %r, which this runtime has as a module of its own; choose another name" % name)
+
+
+class _LoadedOnce:
+    """Whoever looks for the program's module would load it a second time (`importlib.reload`, or an import after it was
+    taken out of `sys.modules`). The program is elsewhere, so `refuse` ends the script. An ImportError would be taken
+    for the program's, by a script that expects an error of it."""
+
+    def __init__(self, name, refuse):
+        # type: (str, Callable[[str], object]) -> None
+        self._name, self._refuse = name, refuse
+
+    def find_spec(self, name, path=None, target=None):  # noqa: ARG002 - what importlib hands over
+        # type: (str, object, object) -> None
+        if name == self._name:
+            self._refuse("the script loads the module %s a second time, and the program is in another process" % name)
+
+
+def refuse_loading(name, refuse):
+    # type: (str, Callable[[str], object]) -> None
+    """From now on the program's module is loaded no second time."""
+    if name:
+        sys.meta_path.insert(0, _LoadedOnce(name, refuse))
 
 
 def _is_taken(name):

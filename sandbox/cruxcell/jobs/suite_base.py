@@ -33,11 +33,10 @@ class Results:
         self.under_way = ""  # the name of the test that runs
 
     def add(self, letter, name, message=""):
-        # type: (bytes, str, str | BaseException) -> bool
-        """False once there are too many."""
+        # type: (bytes, str, object) -> bool
+        """False once there are too many. The message may be anything: an exception, what a script skips a test for."""
         if len(self.all) < messages.MAX_TESTS - 1:
-            text = records.message_of(message) if isinstance(message, BaseException) else message
-            self.all.append((letter, name, text))
+            self.all.append((letter, name, records.told(message)))
             return True
         if len(self.all) < messages.MAX_TESTS:
             self.all.append((ERROR, "", "the suite has more than %d tests" % (messages.MAX_TESTS - 1)))

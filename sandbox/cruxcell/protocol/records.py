@@ -11,6 +11,7 @@ from cruxcell.values.canonical import type_name
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable  # noqa: F401 - in type comments
+    from typing import Any  # noqa: F401 - in type comments
 
 # index, steps, cpu ns, wall ns, flags
 NUMBERS = struct.Struct("<IQQQB")
@@ -117,8 +118,14 @@ def harness_error(text):
     return frames.frame([messages.HARNESS_ERROR, text_bytes(text)])
 
 
+def told(value):
+    # type: (object) -> str
+    """What a script may give as a text, as one: it may be anything, and a class of the program's derived from str."""
+    return value if type(value) is str else message_of(value)
+
+
 def message_of(error, text_of=str):
-    # type: (BaseException, Callable[[BaseException], object]) -> str
+    # type: (Any, Callable[[Any], object]) -> str
     """str(error), which may run the candidate's code: still inside its limits, and whatever it does it is only text."""
     try:
         text = text_of(error)

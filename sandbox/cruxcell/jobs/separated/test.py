@@ -4,7 +4,7 @@ from cruxcell.analysis.compiled import loaded
 from cruxcell.analysis.parsing import Invalid, parse_text
 from cruxcell.analysis.vacuous import refuse_vacuous, surely_tests
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
-from cruxcell.jobs.program_module import compiled
+from cruxcell.jobs.program_module import compiled, refuse_loading
 from cruxcell.jobs.separated.crossing.exceptions import ANSWERED
 from cruxcell.jobs.separated.rules.configurations import follow_expressions
 from cruxcell.jobs.separated.rules.databases import Databases
@@ -52,6 +52,8 @@ def run_test(context, fields, is_rehearsal=False):
         link.provide(script, suite, fields[1].decode())
         import_submodules(script, suite.code)
         suite.begin()
+        if not is_rehearsal:
+            refuse_loading(suite.program_module, link.refuse)
         results = _run_suite(script, suite)
         link.at_end(results)
         link.ending.acquire()
