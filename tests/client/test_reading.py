@@ -34,7 +34,7 @@ ROW = {"code": "def f(x):\n    return x", "input": "1", "output": "1", "id": "a"
         ("[" * 100_000, "nested too deeply"),
         (b"\xff{}", "is not UTF-8 (byte 0)"),
         ("{}".encode("utf-16"), "is not UTF-8 (byte 0)"),
-        (gzip.compress(b"{}"), "is not UTF-8 (byte 1); it is gzipped, so its name must end in .gz"),
+        (gzip.compress(b"{}", mtime=0), "is not UTF-8 (byte 1); it is gzipped, so its name must end in .gz"),
         ('{"a": 1, "a": 2}', "the key 'a' is there twice"),
     ],
 )

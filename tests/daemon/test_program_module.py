@@ -294,6 +294,13 @@ AGAIN = {
     "reloaded": "import importlib, prices\nwith pytest.raises(Exception):\n    importlib.reload(prices)\n",
     "imported again": "import prices, sys\ndel sys.modules['prices']\n"
     "with pytest.raises(Exception):\n    import prices\n",
+    "run by its name": "import prices, runpy\nwith pytest.raises(Exception):\n    runpy.run_module('prices')\n",
+    "made from its spec": "import importlib.util, prices\nspec = importlib.util.find_spec('prices')\n"
+    "assert spec is prices.__spec__ and spec.name == 'prices'\n"
+    "assert repr(prices) == \"<module 'prices' from 'prices.py'>\"\n"
+    "with pytest.raises(Exception):\n    importlib.util.module_from_spec(spec)\n",
+    "executed by its loader": "import prices\nwith pytest.raises(Exception):\n"
+    "    prices.__spec__.loader.exec_module(prices)\n",
     "by its text": "import importlib, prices, sys\ndel sys.modules['prices']\n"
     "with pytest.raises(ImportError):\n    importlib.import_module('prices')\n",
 }

@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable  # noqa: F401 - in type comments
     from types import CodeType  # noqa: F401 - in type comments
+    from typing import Any  # noqa: F401 - in type comments
 
 
 def refuse_taken(name):
@@ -24,9 +25,9 @@ def refuse_taken(name):
 
 
 class _LoadedOnce:
-    """Whoever looks for the program's module would load it a second time (`importlib.reload`, or an import after it was
-    taken out of `sys.modules`). The program is elsewhere, so `refuse` ends the script. An ImportError would be taken
-    for the program's, by a script that expects an error of it."""
+    """Finds and loads the program's module for who wants it a second time (`importlib.reload`, `runpy`, or an import
+    after it was taken out of `sys.modules`). The program is elsewhere, so `refuse` ends the script. An ImportError
+    would be taken for the program's, by a script that expects an error of it."""
 
     def __init__(self, name, refuse):
         # type: (str, Callable[[str], object]) -> None
@@ -35,14 +36,30 @@ class _LoadedOnce:
     def find_spec(self, name, path=None, target=None):  # noqa: ARG002 - what importlib hands over
         # type: (str, object, object) -> None
         if name == self._name:
-            self._refuse("the script loads the module %s a second time, and the program is in another process" % name)
+            self.get_code(name)
+
+    def get_code(self, name):
+        # type: (str) -> None
+        self._refuse("the script loads the module %s a second time, and the program is in another process" % name)
+
+    def create_module(self, spec):
+        # type: (Any) -> None
+        self.get_code(spec.name)
+
+    def exec_module(self, module):  # noqa: ARG002 - what importlib hands over
+        # type: (Any) -> None
+        self.get_code(self._name)
 
 
-def refuse_loading(name, refuse):
-    # type: (str, Callable[[str], object]) -> None
-    """From now on the program's module is loaded no second time."""
+def refuse_loading(name, namespace, refuse):
+    # type: (str, dict[str, Any], Callable[[str], object]) -> None
+    """From now on the program's module, whose namespace this is, is loaded no second time."""
     if name:
-        sys.meta_path.insert(0, _LoadedOnce(name, refuse))
+        loader = _LoadedOnce(name, refuse)  # type: Any
+        sys.meta_path.insert(0, loader)
+        spec = type(sys.__spec__)(name, loader, origin=name + ".py")
+        spec.has_location = True
+        namespace["__spec__"] = spec
 
 
 def _is_taken(name):
