@@ -63,14 +63,14 @@ class Exporter:
     async def _answer(self, head: bytes) -> bytes:
         words = head.split(b"\r\n", 1)[0].split(b" ")
         if len(words) != 3 or words[0] not in (b"GET", b"HEAD"):
-            return _page("405 Method Not Allowed", b"")
+            return _page("405 Method Not Allowed", b"", more="Allow: GET, HEAD\r\n")
         if words[1].split(b"?")[0] not in (b"/metrics", b"/"):
             return _page("404 Not Found", b"the figures are at /metrics\n")
         try:
             page = await self._latest()
         except RuntimeError:  # no thread to be had
             return _page("503 Service Unavailable", b"")
-        return _page("200 OK", page if words[0] == b"GET" else b"")
+        return _page("200 OK", page, with_body=words[0] == b"GET")
 
     async def _latest(self) -> bytes:
         """The figures as they are now or a moment later: one page for all who ask until it is begun."""
@@ -84,6 +84,7 @@ class Exporter:
         return await asyncio.to_thread(generate_latest, self._registry)
 
 
-def _page(status: str, body: bytes) -> bytes:
-    head = f"HTTP/1.1 {status}\r\nContent-Type: {CONTENT_TYPE_LATEST}\r\nContent-Length: {len(body)}\r\n"
-    return head.encode() + b"Connection: close\r\n\r\n" + body
+def _page(status: str, body: bytes, *, more: str = "", with_body: bool = True) -> bytes:
+    """A response (RFC 9110). Without its body it says all the same how long that is, as the answer to HEAD does."""
+    head = f"HTTP/1.1 {status}\r\nContent-Type: {CONTENT_TYPE_LATEST}\r\nContent-Length: {len(body)}\r\n{more}"
+    return head.encode() + b"Connection: close\r\n\r\n" + (body if with_body else b"")
