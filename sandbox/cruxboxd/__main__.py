@@ -33,17 +33,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 @contextlib.contextmanager
 def _quitting() -> Iterator[None]:
-    """Ctrl-C ends the process without a word. An exception would be lost where it meets a callback of the import
-    system, and the daemon would serve on."""
-    before = signal.getsignal(signal.SIGINT)
-    if before is not signal.default_int_handler:  # a shell has a command in the background ignore it
-        yield
-        return
-    signal.signal(signal.SIGINT, lambda *_: os._exit(130))
+    """A signal that ends the process does so without a word. The exception of Ctrl-C would be lost where it meets a
+    callback of the import system, and the daemon would serve on; process 1 would not hear of SIGTERM."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    usual = (signal.SIG_DFL, signal.default_int_handler)  # a shell has a command in the background ignore Ctrl-C
+    heard = [number for number, handler in before.items() if handler in usual]
+    for number in heard:
+        signal.signal(number, lambda told, _frame: os._exit(128 + told))
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number in heard:
+            signal.signal(number, before[number])
 
 
 if __name__ == "__main__":
