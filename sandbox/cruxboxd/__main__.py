@@ -31,6 +31,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(130)
 
 
+def _quit(number: int, _frame: object) -> None:
+    if number != signal.SIGINT:  # that has an exit code of its own
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+    os._exit(128 + number)  # process 1 gets here
+
+
 @contextlib.contextmanager
 def _quitting() -> Iterator[None]:
     """A signal that ends the process does so without a word. The exception of Ctrl-C would be lost where it meets a
@@ -39,7 +46,7 @@ def _quitting() -> Iterator[None]:
     usual = (signal.SIG_DFL, signal.default_int_handler)  # a shell has a command in the background ignore Ctrl-C
     heard = [number for number, handler in before.items() if handler in usual]
     for number in heard:
-        signal.signal(number, lambda told, _frame: os._exit(128 + told))
+        signal.signal(number, _quit)
     try:
         yield
     finally:
