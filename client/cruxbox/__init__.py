@@ -131,9 +131,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    home = _LAZY.get(name)
     if name in _LAZY.values():  # the module itself: `import cruxbox` alone is enough for `cruxbox.model`
         return importlib.import_module(f"{__name__}.{name}")
+    home = _LAZY.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(importlib.import_module(f"{__name__}.{home}"), name)

@@ -199,8 +199,8 @@ def _process_as_it_is():
     it ignores SIGCHLD zygotes could not wait for their workers."""
     import _signal
 
-    signals = [number for number in range(1, _signal.NSIG) if _signal.getsignal(number) is not None]
-    before = [(number, _signal.getsignal(number)) for number in signals]
+    fixed = (_signal.SIGKILL, _signal.SIGSTOP)
+    before = [(number, _signal.getsignal(number)) for number in range(1, _signal.NSIG) if number not in fixed]
     blocked = _signal.pthread_sigmask(_signal.SIG_BLOCK, [])
     folder, mask = os.getcwd(), os.umask(0)
     os.umask(mask)
@@ -210,7 +210,7 @@ def _process_as_it_is():
         for timer in (_signal.ITIMER_REAL, _signal.ITIMER_VIRTUAL, _signal.ITIMER_PROF):
             _signal.setitimer(timer, 0)
         for number, handler in before:
-            if number not in (_signal.SIGKILL, _signal.SIGSTOP):
+            if handler is not None:  # it was not set by Python, as those of the C library's own
                 _signal.signal(number, handler)
         _signal.pthread_sigmask(_signal.SIG_SETMASK, blocked)
         os.chdir(folder)

@@ -97,12 +97,12 @@ LIST = "~collections:UserList"
     ("offers", "names"),
     [
         (["__eq__", "__lt__"], []),
-        (["__eq__", COUNTER], [libraries._TOLD]),
-        (["<enum:IntFlag"], [libraries._TOLD, "__contains__"]),
-        (["<enum:IntFlag", "<enum:Flag"], [libraries._TOLD, "__contains__"]),
-        (["<enum:Flag"], [libraries._TOLD, "__contains__"]),
-        (["<enum:IntEnum"], [libraries._TOLD]),
-        (["=collections:UserList"], [libraries._TOLD]),
+        (["__eq__", COUNTER], [libraries.LIBRARIES]),
+        (["<enum:IntFlag"], [libraries.LIBRARIES, "__contains__"]),
+        (["<enum:IntFlag", "<enum:Flag"], [libraries.LIBRARIES, "__contains__"]),
+        (["<enum:Flag"], [libraries.LIBRARIES, "__contains__"]),
+        (["<enum:IntEnum"], [libraries.LIBRARIES]),
+        (["=collections:UserList"], [libraries.LIBRARIES]),
         ([LIST], [library_values._MAKES, "__eq__", "__ne__"]),
         ([LIST, "__hash__"], [library_values._MAKES, "__eq__", "__ne__", "__hash__"]),
         ([LIST, "__lt__"], [library_values._MAKES, "__eq__", "__ne__"]),
@@ -112,7 +112,7 @@ LIST = "~collections:UserList"
 def test_what_a_class_has_of_what_was_told(offers: list[str], names: list[str]):
     found = libraries.told(offers, True)
     assert list(found) == names
-    assert found.get(libraries._TOLD, set()) == {each for each in offers if each[0] in "=<"}
+    assert found.get(libraries.LIBRARIES, set()) == {each for each in offers if each[0] in "=<"}
 
 
 def test_flags_are_in_flags_by_their_numbers():

@@ -9,18 +9,7 @@ from pathlib import Path
 
 import pytest
 from cruxbox.cli import main
-
-DOUBLE = {
-    "task_id": "Mine/0",
-    "prompt": "def double(x):\n",
-    "entry_point": "double",
-    "test": "def check(candidate):\n    assert candidate(2) == 4\n",
-}
-
-
-def write(path: Path, *records: dict) -> str:
-    path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    return str(path)
+from samples_by_hand import DOUBLE, lines_of, write
 
 
 def run(tmp_path: Path, capsys, problems: list[dict], samples: list[dict]):
@@ -28,8 +17,7 @@ def run(tmp_path: Path, capsys, problems: list[dict], samples: list[dict]):
     files = write(tmp_path / "s.jsonl", *samples), "--problems", write(tmp_path / "p.jsonl", *problems)
     words = ["--out", str(tmp_path / "r.jsonl"), "--json", "--runtime-column", "python"]
     assert main(["humaneval", *files, *words]) == 0, capsys.readouterr().err
-    lines = (tmp_path / "r.jsonl").read_text().splitlines()
-    return json.loads(capsys.readouterr().out), list(map(json.loads, lines))
+    return json.loads(capsys.readouterr().out), lines_of(tmp_path / "r.jsonl")
 
 
 @pytest.mark.kernel

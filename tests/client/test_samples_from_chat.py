@@ -281,48 +281,57 @@ def test_a_test_that_needs_one_process_says_nothing_of_who_fails_it(server, tmp_
     assert summary["masked"] == wanted.count(None)
 
 
+class Server:
+    """Answers each task by a function, and remembers what it was asked."""
+
+    def __init__(self, answer):
+        self.answer, self.asked = answer, []
+
+    def stream(self, tasks, *, ordered=True):
+        for task in list(tasks):
+            self.asked.append(task)
+            yield self.answer(task)
+
+    def runs(self):
+        """How often it ran another program than the problem's own solution."""
+        return sum(1 for task in self.asked if task.program != OWN)
+
+
+OWN = HEAVY["prompt"] + HEAVY["canonical_solution"]
+
+
 @pytest.mark.parametrize(("clock", "needed_ms", "runs"), [("CPU", 200, 1), ("CPU", 3_000, 2), ("WALL", 200, 2)])
 def test_what_ran_out_of_cpu_time_runs_again_only_with_more_of_it(tmp_path, clock, needed_ms, runs):
     problems = read_problems(write(tmp_path / "p.jsonl", HEAVY), problem_of)
-    own = HEAVY["prompt"] + HEAVY["canonical_solution"]
-    asked = []
 
-    class Server:
-        """Answers that the problem's own solution passes and any other program runs out."""
+    def answer(task):
+        """The problem's own solution passes and any other program runs out."""
+        more = {"outcome": Outcome.TIMED_OUT, "clock": Clock[clock]}
+        if task.program == OWN:
+            more = {"outcome": Outcome.PASSED, "cpu_ns": needed_ms * 1_000_000}
+        return Verdict(task.id, task.checks[0].id, **more)
 
-        def stream(self, tasks, *, ordered=True):
-            for task in list(tasks):
-                asked.append(task)
-                more = {"outcome": Outcome.TIMED_OUT, "clock": Clock[clock]}
-                if task.program == own:
-                    more = {"outcome": Outcome.PASSED, "cpu_ns": needed_ms * 1_000_000}
-                yield Verdict(task.id, task.checks[0].id, **more)
-
+    server = Server(answer)
     way = Way(limits=Limits(cpu_ms=10_000), most=Limits(cpu_ms=60_000, wall_ms=300_000, memory_bytes=4 << 30))
-    ((_, fields),) = Runner(Server(), problems, way).run([(0, Sample("Heavy/0", "while True: pass", {}))])
+    ((_, fields),) = Runner(server, problems, way).run([(0, Sample("Heavy/0", "while True: pass", {}))])
     assert fields["outcome"] == "TIMED_OUT"
-    assert sum(1 for task in asked if task.program != own) == runs
+    assert server.runs() == runs
 
 
 @pytest.mark.parametrize(("room", "passed", "runs"), [(2 << 30, False, 2), (8 << 30, None, 1)])
 def test_a_test_that_is_too_large_for_the_usual_limits_runs_again_with_more(tmp_path, room, passed, runs):
     """If the problem's own solution passes it there: what cannot be used at all says nothing, and runs once."""
     problems = read_problems(write(tmp_path / "p.jsonl", HEAVY), problem_of)
-    own = HEAVY["prompt"] + HEAVY["canonical_solution"]
-    asked = []
 
-    class Server:
-        """Reads the test with `room` for it, and knows the problem's own solution."""
+    def answer(task):
+        """It reads the test with `room` for it, and knows the problem's own solution."""
+        outcome = Outcome.PASSED if task.program == OWN else Outcome.FAILED
+        if task.limits.memory_bytes < room:
+            outcome = Outcome.INVALID
+        return Verdict(task.id, task.checks[0].id, outcome, detail="the script: too large, to be parsed")
 
-        def stream(self, tasks, *, ordered=True):
-            for task in list(tasks):
-                asked.append(task)
-                outcome = Outcome.PASSED if task.program == own else Outcome.FAILED
-                if task.limits.memory_bytes < room:
-                    outcome = Outcome.INVALID
-                yield Verdict(task.id, task.checks[0].id, outcome, detail="the script: too large, to be parsed")
-
+    server = Server(answer)
     way = Way(limits=Limits(cpu_ms=10_000), most=Limits(cpu_ms=60_000, memory_bytes=4 << 30))
-    ((_, fields),) = Runner(Server(), problems, way).run([(0, Sample("Heavy/0", "def size(n): pass", {}))])
+    ((_, fields),) = Runner(server, problems, way).run([(0, Sample("Heavy/0", "def size(n): pass", {}))])
     assert fields["passed"] is passed
-    assert sum(1 for task in asked if task.program != own) == runs
+    assert server.runs() == runs

@@ -51,8 +51,7 @@ def run_test(context, fields, is_rehearsal=False):
             follow_expressions(link.texts)
         link.provide(script, suite, fields[1].decode())
         import_submodules(script, suite.code)
-        if not is_rehearsal:
-            refuse_loading(suite.program_module, suite.of_program, link.refuse)
+        refuse_loading(suite.program_module, suite.of_program, link.refuse)
         suite.begin()
         results = _run_suite(script, suite)
         link.at_end(results)

@@ -51,7 +51,7 @@ from cruxcell.jobs.separated.proxies.shared_names import (
     path_of,
     stand_in,
     stands_for,
-)  # fmt: skip
+)
 from cruxcell.jobs.separated.rules.by_libraries import GivenBack, Served, comes_along, function_of, is_to_be_served
 from cruxcell.namespace import CANDIDATE
 from cruxcell.protocol import records

@@ -8,6 +8,7 @@ one, and counts as long as the candidate is asked for nothing else: none of them
 from cruxcell.jobs.separated.proxies.facts import (
     HANDED_OVER,
     MADE,
+    derives_from,
     is_made_since,
     is_new_since,
     is_new_value,
@@ -17,10 +18,10 @@ from cruxcell.jobs.separated.proxies.facts import (
     operands_of,
     standing_of,
 )
-from cruxcell.jobs.separated.proxies.libraries import derives_from
 from cruxcell.jobs.separated.proxies.library_values import fix_values, given_by, may_change
 from cruxcell.jobs.separated.proxies.readings import all_shown
 from cruxcell.jobs.separated.proxies.remote import RemoteType, class_of_alias
+from cruxcell.jobs.separated.proxies.shared_names import place_of
 from cruxcell.values.arrays import is_array_of_objects
 from cruxcell.values.canonical import NotPlain, TooLarge, canon
 from cruxcell.values.containers import dict_base
@@ -230,7 +231,7 @@ def holds(link, one, value):
     # type: (Any, object, object) -> bool
     """Is an object of a class that derives from a container, number or text, and has an equality of its own, at bottom
     that plain value? Its class is told the value after that, and may say that they differ."""
-    if type(value) not in (*_CONTAINERS, *_ATOMS) or not derives_from(type(one), type(value)):
+    if type(value) not in (*_CONTAINERS, *_ATOMS) or not derives_from(type(one), place_of(type(value))):
         return False
     held = link.notes.held(link, one)[0]
     content = held.get(CONTENT) if type(held) is dict else None

@@ -18,8 +18,18 @@ HANDED_OVER, DERIVED, MADE = range(3)
 # objects, or results of operators on such alone; or values were among them, one of which may be what is expected.
 OF_MADE, OF_VALUES = "objects", "values"
 
+# An attribute of a class that stands for one of the other side's: where the classes of libraries are that it is, or
+# behind the mark derives from.
+LIBRARIES, DERIVES = "_remote_libraries", "<"
+
 _get = object.__getattribute__
 _time = [0]
+
+
+def derives_from(cls, place):
+    # type: (Any, str) -> bool
+    """Is it one of the other side's that derives from the class of a library at this place, as that side says?"""
+    return DERIVES + place in own_of(cls).get(LIBRARIES, ())
 
 
 class Opaque(object):

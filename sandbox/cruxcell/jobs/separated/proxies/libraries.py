@@ -6,6 +6,7 @@ what the object is for, but a library that compares arrays or expressions would 
 
 import sys
 
+from cruxcell.jobs.separated.proxies.facts import DERIVES, LIBRARIES, derives_from
 from cruxcell.jobs.separated.proxies.library_values import ORDER, compared_as
 from cruxcell.jobs.separated.proxies.operations import mro_of, own_of
 from cruxcell.jobs.separated.proxies.shared_names import is_of_c, is_stdlib, place_of
@@ -14,10 +15,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
-# Before where a class of a library is found, among the names of what a class offers; the last where `==` is of that.
-ITSELF, DERIVES, EQUALS = "=", "<", "~"
+# As DERIVES, before where a class of a library is found, among the names of what a class offers; where `==` is of that.
+ITSELF, EQUALS = "=", "~"
 ORDERS = "^"  # among those names, where the order is a library's, too
-_TOLD = "_remote_libraries"  # an attribute of a class that stands for one of the other side's: those of these names
 _ASKING = frozenset(["assertIsInstance", "assertNotIsInstance", "assertIsSubclass", "assertNotIsSubclass"])
 
 
@@ -45,7 +45,7 @@ def told(offers, compares):
     # type: (list[str], bool) -> dict[str, Any]
     """What a class has here of what the other side told of it; with `==`, if that `compares` as a class of values."""
     found = frozenset([each for each in offers if each[:1] in (ITSELF, DERIVES)])
-    made = {_TOLD: found} if found else {}  # type: dict[str, Any]
+    made = {LIBRARIES: found} if found else {}  # type: dict[str, Any]
     if _OF_FLAGS in found:
         made["__contains__"] = _has_flags
     elif _OF_MEMBERS in found:
@@ -54,12 +54,6 @@ def told(offers, compares):
     orders = [name for name in ORDER if name in offers and ORDERS in offers]
     made.update(compared_as(places[:1], orders, "__hash__" in offers))
     return made
-
-
-def derives_from(cls, base):
-    # type: (type, type) -> bool
-    """Is it one of the other side's that derives from this class of a library, as that side says?"""
-    return DERIVES + place_of(base) in own_of(cls).get(_TOLD, ())
 
 
 _OF_FLAGS, _OF_MEMBERS = DERIVES + "enum:IntFlag", DERIVES + "enum:Flag"
@@ -96,7 +90,7 @@ def _is_an_enum(cls, classes):
     # type: (Any, Any) -> bool
     """Is it a class of the other side's that derives from Enum, and asked for as what such classes are (EnumMeta)?"""
     enum = sys.modules.get("enum")  # type: Any
-    is_one = issubclass(type(cls), type) and DERIVES + "enum:Enum" in own_of(cls).get(_TOLD, ())
+    is_one = issubclass(type(cls), type) and derives_from(cls, "enum:Enum")
     return is_one and any(each is enum.EnumMeta for each in _each_of(classes))
 
 
@@ -122,15 +116,15 @@ _INSTEAD = {"isinstance": is_instance, "issubclass": is_subclass}  # type: dict[
 
 def _is_of(cls, classes):
     # type: (Any, Any) -> bool
-    found = own_of(cls).get(_TOLD)
+    found = own_of(cls).get(LIBRARIES)
     return found is not None and any(_names(found, each) for each in _each_of(classes))
 
 
 def _names(found, cls):
     # type: (frozenset[str], Any) -> bool
     """Is it a class of a library, this side's own or the program's, that is among those found?"""
-    if _TOLD in own_of(cls):
-        places = [each[1:] for each in own_of(cls)[_TOLD] if each[:1] == ITSELF]
+    if LIBRARIES in own_of(cls):
+        places = [each[1:] for each in own_of(cls)[LIBRARIES] if each[:1] == ITSELF]
     else:
         places = [place_of(cls)] if _is_known(cls) else []
     return any(mark + place in found for place in places for mark in (ITSELF, DERIVES))

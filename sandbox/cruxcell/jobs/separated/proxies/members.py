@@ -7,6 +7,7 @@ member that a function of the program has given, before or since, may be what th
 from _thread import get_ident as _get_ident
 
 from cruxcell.jobs.separated.proxies.facts import (
+    derives_from,
     is_new_since,
     is_of_the_test,
     is_opaque,
@@ -26,10 +27,7 @@ _reading = {}  # type: dict[int, int]  # threads that read from such a class
 def is_of_members(cls):
     # type: (Any) -> bool
     """A class of the other side's that derives from Enum and leaves to it what is equal."""
-    return _OF_ENUMS in own_of(cls).get(_TOLD, ()) and not any("__eq__" in own_of(each) for each in mro_of(cls)[:-1])
-
-
-_TOLD, _OF_ENUMS = "_remote_libraries", "<enum:Enum"  # as `libraries` has it
+    return derives_from(cls, "enum:Enum") and not any("__eq__" in own_of(each) for each in mro_of(cls)[:-1])
 
 
 def read_from(cls, ask):
