@@ -46,7 +46,12 @@ _MOST_FAST, _MOST_FAST_AHEAD = 2, 3
 
 def most_zygotes(config: Config) -> int:
     """How many there may be, idle ones too; and as many templates."""
-    return max(config.zygotes, config.workers) + _SPARE_A_SLOT * config.workers
+    return _most_busy(config) + _SPARE_A_SLOT * config.workers
+
+
+def _most_busy(config: Config) -> int:
+    """How many may have work at once."""
+    return max(config.zygotes, config.workers)
 
 
 class Fleet:
@@ -65,7 +70,7 @@ class Fleet:
         charge: Callable[[str, float], None],
     ) -> None:  # fmt: skip
         self.slots = config.workers
-        self.most_busy = max(config.zygotes, config.workers)
+        self.most_busy = _most_busy(config)
         self._most_zygotes = most_zygotes(config)
         self._memory_share = MemoryShare(config.worker_memory_bytes, reserve_of(config))
         self._cpus = len(os.sched_getaffinity(0))

@@ -48,8 +48,8 @@ def read_from(cls, ask):
 
 def has_come_back(value, is_question):
     # type: (Any, bool) -> None
-    """An object that is here has come again: not from its class, but for what the script reads there."""
-    if kept_as_member(value) and (is_question or not _reading.get(_get_ident())):
+    """An opaque object that is here has come again: not from its class, but for what the script reads there."""
+    if is_question or not _reading.get(_get_ident()):
         keep_as_member(value, False)
 
 
