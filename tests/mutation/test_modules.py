@@ -37,6 +37,18 @@ def test_the_tests_it_asks_are_there():
     assert all(TESTS.values())
 
 
+def test_what_is_asked_of_a_part_of_a_file_has_tests_in_it():
+    """Of a file whose part is empty pytest says that it failed, and then none of its module's mutants is asked."""
+    parts = sorted({test for tests in TESTS.values() for test in tests if " " in test})
+    collect = (
+        "import shlex, sys, pytest; "
+        "print(*(part for part in sys.argv[1:] "
+        "if pytest.main([*shlex.split(part), '--collect-only', '-qq', '-p', 'no:cacheprovider'])))"
+    )
+    done = subprocess.run([sys.executable, "-c", collect, *parts], cwd=ROOT / "tests", capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1] == ""
+
+
 def test_what_is_harmless_is_a_change_of_a_line_that_is_there():
     def stands(known: str) -> bool:
         module, _, change = known.partition(": ")
