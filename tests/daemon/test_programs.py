@@ -257,6 +257,18 @@ def test_the_null_device_is_what_it_is_for_a_file_of_the_program(native: Client,
     assert verdict.stdout.splitlines() == plain.stdout.splitlines(), verdict
 
 
+@pytest.mark.parametrize("require", [None, Assurance.IN_PROCESS])
+def test_a_script_may_open_the_null_device(native: Client, require: Assurance | None):
+    script = (
+        "import contextlib, os\nwith open(os.devnull, 'w') as nothing, contextlib.redirect_stdout(nothing):\n"
+        "    found = [f(n) for n in range(3)]\nassert found == [0, 2, 4], found\n"
+    )
+    for factor, outcome in ((2, Outcome.PASSED), (3, Outcome.FAILED)):
+        program = f"def f(n):\n    print('hidden')\n    return n * {factor}\n"
+        (verdict,) = native.check([Task(program, [ScriptCheck(script)], require_assurance=require)])
+        assert verdict.outcome is outcome, verdict
+
+
 def test_a_setting_is_its_tasks_own(native: Client):
     program = "import os\ndef f(x):\n    return os.environ.get('A')\n"
     tasks = [Task(program, [CallCheck("f(1)", repr(value))], env={"A": value}) for value in ("1", "2")]

@@ -285,6 +285,7 @@ def run_script(context, fields):
             context.send(records.findings(0, [found]))
         else:
             _import_what_makes_code(source + script)
+            devices.install_for(source + script)
             guard.raise_it()
             suite.is_compiled(test, guard)
             _run_both(context, program, test, suite, fields[3].decode())
