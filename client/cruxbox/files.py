@@ -9,6 +9,7 @@ A file whose name ends in `.gz` is packed, as it is unpacked when it is read.
 from __future__ import annotations
 
 import codecs
+import errno
 import fcntl
 import gzip
 import json
@@ -60,7 +61,7 @@ class OutputFile:
     def _open_part(self, kind: int | None) -> IO[bytes]:
         folder, name = self._target.parent, self._target.name
         if kind is not None and not os.access(self._target, os.W_OK):
-            raise DataError(f"{self.path}: cannot be written: Permission denied")
+            raise DataError(f"{self.path}: cannot be written: {_why_not(self._target)}")
         _sweep(folder, name)
         while True:
             handle, part = tempfile.mkstemp(prefix=f".{name[:100]}.", suffix=".part", dir=folder)
@@ -129,9 +130,15 @@ def check_output(out: Path | None, *sources: Path | None) -> None:
     for folder in (out.parent, target.parent):
         if not folder.is_dir():
             raise DataError(f"{out}: cannot be written: {folder} is not a folder")
-    places = [out] * out.exists() + [target.parent] * is_kept
-    if not all(os.access(place, os.W_OK) for place in places):
-        raise DataError(f"{out}: cannot be written: Permission denied")
+    for place in [out] * out.exists() + [target.parent] * is_kept:
+        if not os.access(place, os.W_OK):
+            raise DataError(f"{out}: cannot be written: {_why_not(place)}")
+
+
+def _why_not(place: str | os.PathLike[str]) -> str:
+    """Why nothing can be written there, which `os.access` does not say."""
+    is_read_only = os.statvfs(place).f_flag & os.ST_RDONLY
+    return os.strerror(errno.EROFS if is_read_only else errno.EACCES)
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:

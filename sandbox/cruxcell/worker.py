@@ -6,6 +6,7 @@ of the task. A step that fails ends the worker with a HARNESS_ERROR that names t
 
 import gc
 import os
+import time
 
 from cruxcell.jobs.bundles import run_bundle
 from cruxcell.jobs.calls import run_apply, run_calls, run_checker
@@ -66,6 +67,8 @@ def _set_up(context, setting):
     context.arguments = [each.decode("utf-8", "surrogateescape") for each in arguments]
     for name, value in zip(environment[::2], environment[1::2]):
         os.environb[name] = value
+    if b"TZ" in environment[::2]:
+        time.tzset()  # as where a process begins with it
     for name, value in zip(files[::2], files[1::2]):
         _lay_out(name.decode(), value)
 

@@ -40,6 +40,19 @@ def test_an_output_may_be_a_device_that_is_read_too():
         check_output(Path(__file__), Path(__file__))
 
 
+def test_why_an_output_cannot_be_written_is_said(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda *_asked: False)
+    for flag, why in ((0, "Permission denied"), (os.ST_RDONLY, "Read-only file system")):
+        facts = os.statvfs(tmp_path)
+        told = os.statvfs_result((*facts[:8], flag, facts[9]))
+        monkeypatch.setattr(os, "statvfs", lambda _place, told=told: told)
+        with pytest.raises(DataError, match=f"out: cannot be written: {why}"):
+            check_output(tmp_path / "out")
+        (tmp_path / "there").touch()
+        with pytest.raises(DataError, match=f"there: cannot be written: {why}"):
+            write_text(tmp_path / "there", "text")
+
+
 def test_every_command_writes_a_device_in_place(tmp_path, capsys):
     (tmp_path / "raw.json").write_text('{"a": ["f(1)"]}')
     (tmp_path / "data.jsonl").write_text('{"code": "def f(x): return x", "input": "1", "output": "1", "id": "a"}\n')

@@ -200,7 +200,7 @@ async def test_alone_a_call_is_not_evaluated_beside_its_program_either():
     assert (found.outcome, found.assurance) == (None, IN_PROCESS)
 
 
-async def test_what_runs_the_program_has_its_setting_and_its_folder():
+async def test_what_runs_the_program_has_its_setting_and_its_folder_and_so_has_what_is_expected():
     setting = Setting(arguments=("x",))
     for program, size in ((b"open('x')", 5), (b"def f(x): ...", 0)):
         told = Told({"f(g(1))": Said("a"), "arguments of f(g(1))": ("f", b"args"), "f applied to args": ONE, "y": ONE},
@@ -209,7 +209,8 @@ async def test_what_runs_the_program_has_its_setting_and_its_folder():
         await asking.evaluate([call("f(g(1))")])
         await asking.evaluate_expected("y")
         assert [(job.setting, job.scratch_bytes) for job in told.of(messages.JOB_APPLY)] == [(setting, size)]
-        assert [job.setting for job in told.of(messages.JOB_EXPRESSION)] == [None]
+        for kind in (messages.JOB_ARGUMENTS, messages.JOB_EXPRESSION):
+            assert [job.setting for job in told.of(kind)] == [setting]
 
 
 async def test_beside_its_program_no_entry_point_is_named():

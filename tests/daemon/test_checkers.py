@@ -37,6 +37,14 @@ def test_a_checker_decides(native: Client):
     assert {verdict.assurance for verdict in verdicts} == {Assurance.SEPARATED}
 
 
+@pytest.mark.parametrize(("printed", "outcome"), [("3, 4", "PASSED"), ("3, 5", "FAILED"), ("''", "CRASHED")])
+def test_what_was_printed_before_the_end_by_exit_is_judged(native: Client, printed: str, outcome: str):
+    """As where output is expected; who printed nothing has left without an answer, whatever a checker says of that."""
+    program = f"import os\nprint({printed}, flush=True)\nos._exit(0)"
+    (verdict,) = native.check([Task(program, [StdioCheck("0" if outcome == "CRASHED" else "7", checker=CHECKER)])])
+    assert verdict.outcome.name == outcome, verdict
+
+
 BROKEN_CHECKERS = {
     "def check(*texts):\n    raise KeyError(1)": "KeyError",
     "def check(*texts):\n    while True: pass": "out of",

@@ -45,7 +45,8 @@ def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_who_beats_whom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     file = tmp_path / "cruxboxd.toml"
     file.write_text('workers = 3\nlisten = ["unix:/a", "unix:/b"]\nrequire = ["seccomp", "landlock"]\npure = true\n'
-                    'default-cpu-ms = 100\n[runtime]\npy39 = "/usr/bin/python3.9"\n')  # fmt: skip
+                    'default-cpu-ms = 100\n[runtime]\npy39 = "/usr/bin/python3.9"\n'
+                    '[preload]\npy39 = ["json", "csv"]\n')  # fmt: skip
     assert read().workers == Config().workers
     found = read("--config", str(file))
     assert found.workers == 3
@@ -53,6 +54,7 @@ def test_who_beats_whom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     assert found.require == {"seccomp", "landlock"}
     assert found.pure
     assert found.runtimes == (RuntimeSpec("py39", "/usr/bin/python3.9"),)
+    assert found.preloads == read("--preload", "py39=json,csv").preloads != ()
     assert found.default_limits == replace(DEFAULT_LIMITS, cpu_ms=100)
     monkeypatch.setenv("CRUXBOXD_WORKERS", "4")
     monkeypatch.setenv("CRUXBOXD_LISTEN", "unix:/c unix:/d")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from cruxbox import CallCheck, Client, Limits, Outcome, RunCheck, ScriptCheck, StdioCheck, Task
+from cruxbox import Assurance, CallCheck, Client, Limits, Outcome, RunCheck, ScriptCheck, StdioCheck, Task
 from scratch_folders import MIB, has_scratch, run
 
 __all__ = ["has_scratch"]  # a fixture that every test here uses
@@ -46,9 +46,11 @@ def test_more_than_the_output_limit_is_not_read_back(native: Client):
 
 
 def test_files_of_a_task_are_found_by_all_kinds(native: Client):
-    program = "def f():\n    return open('data').read()\n"
+    program = "def f():\n    return open('data').read()\ndef g(x):\n    return x + f()\n"
     checks = [
         CallCheck("f()", "'7'", id="call"),
+        CallCheck("f()", "open('data').read()", id="expected"),
+        CallCheck("g(open('data').read())", "'77'", "g", id="argued"),
         ScriptCheck("assert f() == '7' == open('data').read()", id="script"),
         ScriptCheck("assert f() == '7'", "f", id="entry"),
     ]
@@ -56,7 +58,8 @@ def test_files_of_a_task_are_found_by_all_kinds(native: Client):
     tasks.append(Task(program + "print(f())", [StdioCheck("", "7"), StdioCheck("", "8", files={"data": b"8"}, id="8")]))
     tasks[1] = Task(tasks[1].program, [StdioCheck("", "7", id="7"), tasks[1].checks[1]], files={"data": b"7"})
     verdicts = native.check(tasks)
-    assert [verdict.outcome for verdict in verdicts] == [Outcome.PASSED] * 5, verdicts
+    assert [verdict.outcome for verdict in verdicts] == [Outcome.PASSED] * 7, verdicts
+    assert {verdict.assurance for verdict in verdicts} == {Assurance.SEPARATED}, verdicts
 
 
 def test_as_many_as_are_allowed_have_long_names_too(native: Client):

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from behaviours import tested_runtimes
+from behaviours import runtimes, tested_runtimes
 from cruxbox import Assurance, CallCheck, Client, Limits, Outcome, RunCheck, ScriptCheck, StdioCheck, Task, Tolerance
 
 pytestmark = pytest.mark.kernel
@@ -20,6 +20,7 @@ RUNS = {
     "print('before')\n1 / 0": (1, "before\n", "ZeroDivisionError"),
     "import os\nos.write(1, b'out')\nos._exit(7)": (7, "out", None),
     "import os\nos._exit(61)": (61, "", None),
+    "raise KeyboardInterrupt": (130, "", "KeyboardInterrupt"),
     "pass": (0, "", None),
     "import sys\nprint(1, flush=True)\ndel sys.stdout": (0, "1\n", None),
     "import atexit, sys\natexit.register(sys.exit, 3)\nprint(1)": (0, "1\n", None),
@@ -180,10 +181,29 @@ def test_arguments_and_environment(native: Client):
         ScriptCheck("assert where() == 'task'", "where", id="script"),
         CallCheck("where()", "'task'", id="call"),
         CallCheck("where(*['x'])", "'task'", id="argued"),
+        CallCheck("where()", "__import__('os').environ['WHERE']", id="expected"),
     ]
     program = SETTING + "\ndef where(x=0):\n    return os.environ.get('WHERE')\n"
     run, *others = native.check([Task(program, checks, env={"WHERE": "task"})])
     assert run.stdout == "['-v', 'é'] check None\n"
+    assert [verdict.outcome for verdict in others] == [Outcome.PASSED] * 5, others
+
+
+@pytest.mark.skipif(not Path("/usr/share/zoneinfo").is_dir(), reason="the host has no time zones")
+def test_a_zone_in_the_environment_is_that_of_every_kind(native: Client):
+    program = (
+        "import time\ndef zone(x=0):\n    return time.tzname[0], time.localtime(0).tm_hour\n"
+        "if __name__ == '__main__':\n    print(*zone())\n"
+    )
+    checks = [
+        RunCheck(id="run"),
+        StdioCheck("", "EST 19", env={"TZ": "America/New_York"}, id="stdio"),
+        ScriptCheck("import time\nassert zone() == ('JST', 9) and time.tzname[0] == 'JST'", id="script"),
+        CallCheck("zone()", "('JST', 9)", id="call"),
+        CallCheck("zone(*['x'])", "('JST', __import__('time').localtime(0).tm_hour)", id="argued"),
+    ]
+    run, *others = native.check([Task(program, checks, env={"TZ": "Asia/Tokyo"})])
+    assert run.stdout == "JST 9\n"
     assert [verdict.outcome for verdict in others] == [Outcome.PASSED] * 4, others
 
 
@@ -196,6 +216,57 @@ def test_the_hosts_time_zones_are_there_and_nothing_beside_them(native: Client, 
     for client in (native, pure):
         [verdict] = client.check([Task(program, [RunCheck()])])
         assert verdict.stdout == "2020-07-01T00:00:00+09:00 False\n", verdict
+
+
+NULL = """
+import io, os, pathlib
+for mode in ("r", "w", "a", "r+", "w+", "rb", "wb", "ab", "r+b", "br", "wt"):
+    with open(os.devnull, mode) as file:
+        print(mode, type(file).__name__, file.mode, file.name, file.readable(), file.writable(), file.seekable())
+        if file.readable():
+            print(repr(file.read()), repr(file.readline()), list(file))
+        if file.writable():
+            print(file.write("abc" if isinstance(file, io.TextIOBase) else b"abc"), file.flush(), file.seek(0))
+for mode in ("rb", "wb"):
+    file = io.open("/dev/null", mode, buffering=0)
+    for do in (lambda: file.read(), lambda: file.write(b"abc"), lambda: file.close(), lambda: file.read()):
+        try:
+            print(mode, file.mode, do())
+        except (OSError, ValueError) as error:
+            print(type(error).__name__, error)
+for mode in ("q", "rw", "bt", "", "wbb", 5):
+    try:
+        open("/dev/null", mode)
+    except (TypeError, ValueError) as error:
+        print(type(error).__name__, error)
+print(open(file="/dev/null", mode="w", buffering=1, encoding="ascii").line_buffering)
+for place in (None, 1.5, "none", b"none"):
+    try:
+        open(place)
+    except (TypeError, OSError) as error:
+        print(type(error).__name__, error)
+"""
+
+
+@pytest.mark.parametrize("runtime", tested_runtimes())
+def test_the_null_device_is_what_it_is_for_a_file_of_the_program(native: Client, runtime: str, tmp_path: Path):
+    (verdict,) = native.check([Task(NULL, [RunCheck()], runtime=runtime)])
+    program = tmp_path / "program.py"
+    program.write_text(NULL)
+    plain = subprocess.run([runtimes()[runtime], program], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert verdict.stdout.splitlines() == plain.stdout.splitlines(), verdict
+
+
+@pytest.mark.parametrize("require", [None, Assurance.IN_PROCESS])
+def test_a_script_may_open_the_null_device(native: Client, require: Assurance | None):
+    script = (
+        "import contextlib, os\nwith open(os.devnull, 'w') as nothing, contextlib.redirect_stdout(nothing):\n"
+        "    found = [f(n) for n in range(3)]\nassert found == [0, 2, 4], found\n"
+    )
+    for factor, outcome in ((2, Outcome.PASSED), (3, Outcome.FAILED)):
+        program = f"def f(n):\n    print('hidden')\n    return n * {factor}\n"
+        (verdict,) = native.check([Task(program, [ScriptCheck(script)], require_assurance=require)])
+        assert verdict.outcome is outcome, verdict
 
 
 def test_a_setting_is_its_tasks_own(native: Client):

@@ -310,6 +310,33 @@ def test_doctest(native: Client):
     assert (told.outcome, told.assurance) == (Outcome.PASSED, Assurance.SEPARATED), told
 
 
+RAISING = """
+def parse(text): compile(text, "x", "exec")
+def note():
+    error = ValueError("x")
+    error.__notes__ = ["noted", "twice"]  # as add_note from Python 3.11 on
+    raise error
+"""
+# An example -> whether doctest itself takes it (3.13).
+TOLD = {
+    ">>> parse('1 +')\nTraceback (most recent call last):\n  ...\nSyntaxError: invalid syntax\n": True,
+    ">>> parse('1 +')\nTraceback (most recent call last):\n  ...\nSyntaxError: invalid syntax (x, line 1)\n": False,
+    ">>> raise SyntaxError\nTraceback (most recent call last):\n  ...\nSyntaxError: <no detail available>\n": True,
+    ">>> note()\nTraceback (most recent call last):\n  ...\nValueError: x\nnoted\ntwice\n": True,
+    ">>> note()\nTraceback (most recent call last):\n  ...\nValueError: x\n": False,
+    ">>> note() # doctest: +IGNORE_EXCEPTION_DETAIL\nTraceback (most recent call last):\n  ...\nValueError\n": True,
+    ">>> note() # doctest: +ELLIPSIS, +IGNORE_EXCEPTION_DETAIL\nTraceback (most recent call last):\nV...: x...\n": True,
+    ">>> note() # doctest: +ELLIPSIS, +IGNORE_EXCEPTION_DETAIL\nTraceback (most recent call last):\nT...: x..\n": False,
+}
+
+
+@BOTH_WAYS
+def test_doctest_compares_what_was_raised_as_doctest_does(native: Client, require: Assurance | None):
+    for shown, passes in TOLD.items():
+        verdict = ask(native, RAISING, shown, "doctest", require_assurance=require)
+        assert verdict.outcome is (Outcome.PASSED if passes else Outcome.FAILED), (shown, verdict)
+
+
 @BOTH_WAYS
 def test_doctest_of_what_exits(native: Client, require: Assurance | None):
     """As a command's `main` does; doctest takes it for any exception."""

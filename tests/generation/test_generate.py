@@ -214,8 +214,10 @@ def test_the_command(endpoint, files, capsys):
 def test_a_failed_prompt_is_exit_code_1_and_no_file(endpoint, files, capsys):
     endpoint.refuses = lambda body: (400, {"message": "too long"}) if body["prompt"] == "prompt 3" else None
     assert main(command(endpoint, files)) == 1
-    assert "prompt p3 has no completions: 400: " in capsys.readouterr().err
+    out, err = capsys.readouterr()
+    assert "prompt p3 has no completions: 400: " in err
     assert not files[1].exists()
+    assert str(files[1]) not in out + err  # which is not there
     endpoint.refuses = lambda body: None
     assert main(command(endpoint, files, "--resume")) == 0
     assert endpoint.samples == 18

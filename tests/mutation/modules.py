@@ -292,7 +292,7 @@ LEFT_OUT = {
     "cruxcell/jobs/audit_guard.py": "guards scripts that are IN_PROCESS, where nothing is promised",
     "cruxcell/jobs/capture.py": "runs in the candidate's process; the daemon believes none of it",
     "cruxcell/jobs/context.py": "runs in the candidate's process; the daemon believes none of it",
-    "cruxcell/jobs/devices.py": "runs in the candidate's process; the daemon believes none of it",
+    "cruxcell/jobs/devices.py": "in place of a function of the program or script; the daemon believes none of it",
     "cruxcell/jobs/disk_figures.py": "runs in the candidate's process; the daemon believes none of it",
     "cruxcell/jobs/probe.py": "the daemon's own checks of its confinement",
     "cruxcell/jobs/programs.py": "runs in the candidate's process; the daemon believes none of it",

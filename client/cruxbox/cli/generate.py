@@ -194,8 +194,9 @@ def _report(progress: Progress, elapsed_s: float, out: Path, as_json: bool) -> N
     sentence = (
         f"{counted(progress.done, 'completion')} ({progress.cached:,} were there), "
         f"{counted(progress.requests, 'request')}, {progress.retries:,} of them again, "
-        f"{progress.prompt_tokens:,} + {progress.completion_tokens:,} tokens, {elapsed_s:.1f} s: {out}"
+        f"{progress.prompt_tokens:,} + {progress.completion_tokens:,} tokens, {elapsed_s:.1f} s"
     )
+    sentence += "" if progress.failed else f": {out}"
     sum_up(sentence, facts, as_json=as_json, out=out)
 
 

@@ -251,7 +251,9 @@ class CallEvaluator:
         """Arguments computed in a worker without the program, then applied in another."""
         fields = [self._program, encoded(check.call)]
         asked = charging.one_answer(self._task.limits, value_bytes=messages.MAX_ARGUMENTS)
-        result = await self._scheduler.run(self._job(messages.JOB_ARGUMENTS, fields, asked))
+        job = self._job(messages.JOB_ARGUMENTS, fields, asked)
+        job.setting = self._setting
+        result = await self._scheduler.run(job)
         report, judged = result.read(asked), charging.read_single(result, asked, self._task.limits)
         if report.plan is not None and report.plan.classes == messages.INVALID:
             detail = report.plan.detail_of(0)
@@ -293,7 +295,7 @@ class CallEvaluator:
         limits = self._task.limits
         asked = charging.one_answer(limits)
         job = self._job(kind, fields, asked)
-        job.setting = self._setting if kind == messages.JOB_APPLY else None
+        job.setting = self._setting
         return charging.read_single(await self._scheduler.run(job), asked, limits)
 
     def _key(self, texts: Collection[bytes]) -> ZygoteKey:

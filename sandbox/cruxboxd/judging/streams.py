@@ -30,7 +30,8 @@ async def run_stdio(
     file after its death. The outcome is None if that is to be judged (`settle`)."""
     task = _with_room(task, check)
     result = await scheduler.run(_job(scheduler, task, check, hash_seed, 0))
-    judged = _of_stdio(result, task, bool(check.expected_stdout.strip()))
+    is_to_judge = bool(check.expected_stdout.strip() or (check.checker and result.streams[0].strip()))
+    judged = _of_stdio(result, task, is_to_judge)
     return await _with_output(judged, result, task, turns), result.streams[0]
 
 
@@ -124,11 +125,11 @@ def _within_limit(judged: CheckResult, result: Result, task: Task) -> CheckResul
     return _TOO_MUCH if out or (err and failed) else judged
 
 
-def _of_stdio(result: Result, task: Task, expects_output: bool) -> CheckResult:
-    """The result, with outcome None if the program came to its end: also by os._exit(0), as its output is judged,
-    unless none is expected: then there would be nothing to judge."""
+def _of_stdio(result: Result, task: Task, is_to_judge: bool) -> CheckResult:
+    """The result, with outcome None if the program came to its end: also by os._exit(0), if there is output to judge,
+    that is expected or that a checker is shown."""
     judged = read_single(result, one_answer(task.limits, ENDS), task.limits)
-    silent = judged.outcome is Outcome.CRASHED and result.facts.is_clean and expects_output
+    silent = judged.outcome is Outcome.CRASHED and result.facts.is_clean and is_to_judge
     return _within_limit(judged.but(outcome=None, detail="") if silent else judged, result, task)
 
 

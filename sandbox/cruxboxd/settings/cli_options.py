@@ -232,13 +232,18 @@ def _find(option: Option, options: argparse.Namespace, file: dict[str, Any]) -> 
     if option.flag in file:
         value = file[option.flag]
         if isinstance(value, list):
-            value = [str(item) for item in value] if option.repeats else ",".join(map(str, value))
+            value = [str(item) for item in value] if option.repeats else _in_a_line(value)
         elif isinstance(value, dict) and option.repeats:
-            value = [f"{name}={path}" for name, path in value.items()]
+            value = [f"{name}={_in_a_line(each)}" for name, each in value.items()]
         return _read(
             option, value if isinstance(value, list) else str(value), f"--config {options.config}: {option.flag}"
         )
     return None
+
+
+def _in_a_line(value: Any) -> str:
+    """A value of the file as it stands in an option: a list with commas."""
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _read(option: Option, value: str | list[str], where: str) -> Any:

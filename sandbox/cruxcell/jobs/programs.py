@@ -70,8 +70,7 @@ def run_stdio(context, fields, at_the_end=_AT_THE_END):
         return
     context.start(messages.DIRECT, 3)
     _open_streams(bool(context.step_limit))
-    if b"/dev/std" in fields[1]:
-        devices.install()
+    devices.install_for(source)
     stack_limit.install_for(source)
     disk_figures.install_for(source, context.scratch_bytes)
     if any(name in fields[1] for name in _READ_LINES):
@@ -207,7 +206,7 @@ def _show(error, source):
         return status_of(left)
     except BaseException:
         pass
-    return 1
+    return _INTERRUPTED if type(error) is KeyboardInterrupt else 1
 
 
 def _show_with_lines(error, trace, source):
@@ -252,6 +251,7 @@ def _let_go(namespace):
 
 
 _EXCEPTHOOK = sys.excepthook
+_INTERRUPTED = 130  # the interpreter's status where the signal does not end it
 _HARNESS = __file__.rpartition("/jobs/")[0] + "/"
 _LONGEST_CODEC = 30  # characters of a codec's name
 _FOLDER_OF_A_SCRIPT = os.__file__.rpartition("/")[0] + "/json"
@@ -285,6 +285,7 @@ def run_script(context, fields):
             context.send(records.findings(0, [found]))
         else:
             _import_what_makes_code(source + script)
+            devices.install_for(source + script)
             guard.raise_it()
             suite.is_compiled(test, guard)
             _run_both(context, program, test, suite, fields[3].decode())

@@ -116,11 +116,10 @@ class _Doctest(Suite):
         else:
             wanted = example.want if example.exc_msg is None else example.exc_msg
             got = printed if raised is None else _as_told(raised)
-            is_same = (raised is None) == (example.exc_msg is None)
-            if raised is not None and flags & self._doctest.IGNORE_EXCEPTION_DETAIL:
-                is_same = _class_name(wanted) == _class_name(got)
-            elif is_same:
-                is_same = self._doctest.OutputChecker().check_output(wanted, got, flags)
+            checker = self._doctest.OutputChecker()
+            is_same = (raised is None) == (example.exc_msg is None) and checker.check_output(wanted, got, flags)
+            if raised is not None and not is_same and flags & self._doctest.IGNORE_EXCEPTION_DETAIL:
+                is_same = checker.check_output(_class_name(wanted), _class_name(got), flags)
             if wanted or not is_same:
                 self.results.add(PASSED if is_same else FAILED, name, "" if is_same else "got %s" % got[:500])
 
@@ -163,7 +162,11 @@ def _class_name(told):
 
 def _as_told(error):
     # type: (BaseException) -> str
-    """The last line of a traceback."""
-    cls, text = type(error), records.message_of(error)
+    """The end of a traceback: of a SyntaxError without the place, and with the notes that were added."""
+    cls, text = type(error), records.message_of(error)  # type: Any, str
+    if issubclass(cls, SyntaxError):
+        text = records.message_of(error, lambda error: error.msg or "<no detail available>")
     name = cls.__qualname__ if cls.__module__ in _NOT_TOLD else cls.__module__ + "." + cls.__qualname__
-    return "%s: %s\n" % (name, text) if text else name + "\n"
+    notes = getattr(error, "__notes__", None)
+    told = ["%s: %s" % (name, text) if text else name, *(map(records.told, notes) if type(notes) is list else ())]
+    return "\n".join(told) + "\n"
