@@ -27,7 +27,7 @@ def open(file, *arguments, **keywords):
         return _open_null(*arguments, **keywords)
     number = _STREAMS.get(place) if type(place) is str else None
     if number is None:
-        return _open(file, *arguments, **keywords)
+        return _open(place, *arguments, **keywords)
     file = posix.dup(number)
     try:
         return _open(file, *arguments, **keywords)
