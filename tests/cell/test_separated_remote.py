@@ -91,12 +91,14 @@ def test_a_candidate_that_says_no_names_is_refused(other: Other, said: object):
 
 @pytest.mark.parametrize("means", [True, False])
 def test_what_is_between_brackets_behind_a_class_stands_for_it(other: Other, means: bool):
-    cls, alias = other.cls(), other.thing()
+    cls, old = other.cls(), other.thing()
     other.means = means
-    for found in (8, int, alias):
+    for found in (8, int, old):
         other.answers["special"] = lambda found=found: found
         assert cls[int] is found
-    assert remote.class_of_alias(alias) is (cls if means else None)
+    other.answers["special"] = other.thing
+    assert remote.class_of_alias(cls[int]) is (cls if means else None)
+    assert remote.class_of_alias(old) is None, "a function that was returned before, perhaps"
 
 
 def test_a_method_keeps_what_the_test_has_made(other: Other):

@@ -17,6 +17,7 @@ from cruxcell.jobs.separated.proxies.facts import (
     number_of,
     operands_of,
     standing_of,
+    was_handed_over,
 )
 from cruxcell.jobs.separated.proxies.library_values import fix_values, given_by, may_change
 from cruxcell.jobs.separated.proxies.readings import all_shown
@@ -94,7 +95,7 @@ class Notes:
     def _is_unknown(self, link, value):
         # type: (Any, Any) -> bool
         """May this be found equal to another, or be given out again as another, and is it not noted what it holds?"""
-        may_be = "__eq__" in vars(type(value)) or (self._left_of_others > 0 and standing_of(value) == HANDED_OVER)
+        may_be = "__eq__" in vars(type(value)) or (self._left_of_others > 0 and _may_be_a_result(value))
         return may_be and link.means_a_class(type(value)) and number_of(value) not in self._held
 
     def outlast(self, link, operation, fields, depth):
@@ -138,7 +139,7 @@ class Notes:
             return False
         _, held = self._held.get(number_of(value), (0, None))
         values, atoms = shown
-        if standing_of(value) == HANDED_OVER and values and (held is None or not atoms <= _atoms(held)):
+        if _may_be_a_result(value) and values and (held is None or not atoms <= _atoms(held)):
             return True
         return "__eq__" in vars(type(value)) and held is not None and bool(_told_of(link, [value])[0] != held)
 
@@ -153,6 +154,13 @@ class Notes:
         self.is_complete = self.is_complete and not asked
         told = iter(_told_of(link, asked) if asked else ())
         return [next(told) if note is None else note[1] for note in noted]
+
+
+def _may_be_a_result(value):
+    # type: (Any) -> bool
+    """May it be what a function of the program gave for the script to compare? One that the script made may have come
+    back since."""
+    return standing_of(value) == HANDED_OVER or was_handed_over(value)
 
 
 def _told_of(link, values):
