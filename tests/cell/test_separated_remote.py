@@ -51,11 +51,19 @@ def test_how_an_object_is_made_is_asked_for_where_the_script_names_that(either: 
 def test_a_class_has_the_signature_of_its_own_init(either: Other):
     cls = either.cls()
     either.answers.update(members=1, get=lambda: lambda _self, a, b=1: (a, b))
-    if either.is_test:
-        assert str(inspect.signature(cls)) == "(a, b=1)"
-        either.answers["members"] = 0
-    assert not hasattr(cls, "__signature__")
-    assert either.is_test or either.asked == []
+    if not either.is_test:
+        assert not hasattr(cls, "__signature__")
+        assert either.asked == []
+        return
+    assert str(inspect.signature(cls)) == "(a, b=1)"
+    either.answers["members"] = lambda: either.asked[-1][2] == "__new__"
+    assert str(inspect.signature(cls)) == "(a, b=1)"
+    assert either.asked[-1] == ("get", cls, "__new__")
+    either.answers["members"] = 0
+    plain = either.cls(offers="<abc:ABC <typing:Generic")
+    assert [str(inspect.signature(each)) for each in (cls, plain)] == ["()", "()"]
+    for each in (either.cls(offers="<threading:Thread"), either.cls(ValueError), either.cls(dict)):
+        assert not hasattr(each, "__signature__"), "as the library has it"
 
 
 def test_a_dataclass_of_the_script_s_is_none_of_the_program_s(other: Other):

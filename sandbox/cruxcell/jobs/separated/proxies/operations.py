@@ -367,7 +367,7 @@ def may_set(target, name, value=...):
     """May the candidate set it? Data of an instance; not what the test's own class defines and relies on. A mock would
     let itself be given what answers in the place of its own mocks, or another list of its calls."""
     kind = type(target)
-    if kind is _FUNCTION:
+    if kind is _FUNCTION or kind is type:
         return is_public(name) and marks(target, name, value)
     if name == "__dict__" or not may_get(target, name) or is_class(target) or kind.__module__ == "builtins":
         return False

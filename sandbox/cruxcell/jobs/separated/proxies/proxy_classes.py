@@ -6,7 +6,7 @@ are that value here and compare as it; exceptions.
 
 import sys
 
-from cruxcell.jobs.separated.proxies import counting, flags, libraries
+from cruxcell.jobs.separated.proxies import counting, flags, libraries, library_values
 from cruxcell.jobs.separated.proxies.asking import (
     are_made,
     equals,
@@ -113,6 +113,7 @@ def make_class(  # noqa: PLR0917 - what a class is written as
     if not is_test:
         namespace.update({each[1:]: Asked(each[1:]) for each in offers if each[:1] == "."})
     namespace.update(libraries.told(offers, is_test and not plain))
+    namespace.update(library_values.reckoned(offers, namespace))
     namespace.update(_called_by_name(is_test and not plain))
     if stands_for is not None:
         namespace.update(_of_known_class(stands_for))

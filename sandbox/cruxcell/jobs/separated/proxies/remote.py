@@ -100,8 +100,9 @@ class RemoteType(type):
         # type: (str) -> Any
         if name == "__dataclass_fields__" and "_remote_class" in own_of(cls):
             return dataclass_fields(cls)
-        if name == "__signature__" and is_told(cls) and connection[0].ask("members", cls, "__init__"):
-            return signature_of(cls)
+        signature = signature_of(cls) if name == "__signature__" and is_told(cls) else None
+        if signature is not None:
+            return signature
         if is_refused(name):
             raise AttributeError("type object %r has no attribute %r" % (cls.__name__, name))
         return connection[0].ask("get", cls, name)
