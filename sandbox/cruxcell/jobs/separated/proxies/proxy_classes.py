@@ -45,6 +45,7 @@ from cruxcell.jobs.separated.proxies.operations import (
     OF_THE_TEST,
     mro_of,
     own_of,
+    stands_for_any_function,
 )
 from cruxcell.jobs.separated.proxies.placing import is_reading
 from cruxcell.jobs.separated.proxies.remote import (
@@ -258,7 +259,7 @@ def _arithmetic(name):
 
 def _is_no_value(operand):
     # type: (object) -> bool
-    return is_opaque(operand) or type(operand) in _FUNCTIONS
+    return is_opaque(operand) or type(operand) in _FUNCTIONS or stands_for_any_function(operand)
 
 
 def _operands(*operands):
