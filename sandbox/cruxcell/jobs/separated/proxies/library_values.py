@@ -59,12 +59,13 @@ def _reckoned(name, ask):
 
     def method(self, *others):
         # type: (Any, Any) -> Any
-        values = [_value_of(each) for each in (self, *others)]
         try:
-            found = getattr(values[0], name)(*values[1:]) if all(map(is_stdlib, map(type, values))) else NotImplemented
+            value, *data = [_value_of(each) for each in (self, *others)]
+            is_data = all(map(is_stdlib, map(type, data)))
+            found = getattr(value, name)(*data) if is_data else NotImplemented
+            gives_its_own = type(found) is type(value) and type(found).__name__ in _KEEP_THEIR_CLASS
         except Exception:
-            found = NotImplemented
-        gives_its_own = type(found) is type(values[0]) and type(found).__name__ in _KEEP_THEIR_CLASS
+            found, gives_its_own = NotImplemented, False
         return ask(self, *others) if found is NotImplemented or gives_its_own else found
 
     method.__name__ = name
