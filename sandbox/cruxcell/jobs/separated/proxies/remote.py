@@ -47,6 +47,7 @@ from cruxcell.jobs.separated.proxies.told import (
     is_told,
     looked,
     signature_of,
+    signature_of_call,
 )
 
 MappingProxyType = type(type.__dict__)
@@ -235,6 +236,9 @@ class RemoteBase(metaclass=RemoteType):
             return type(self).__dataclass_fields__
         if name == "__mro_entries__" and connection[0].is_test:
             return lambda bases: bases_for(RemoteType, self, bases)
+        signature = signature_of_call(self) if name == "__signature__" else None
+        if signature is not None:
+            return signature
         if is_refused(name):
             raise AttributeError("%r object has no attribute %r" % (type(self).__name__, name))
         found = connection[0].ask("get", self, name)

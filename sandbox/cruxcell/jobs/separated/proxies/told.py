@@ -66,6 +66,17 @@ def signature_of(cls):
     return inspect.Signature() if is_plain else None
 
 
+def signature_of_call(value):
+    # type: (Any) -> Any
+    """Of an object that can be called, that of what it does then; None of others, of what stands for a function, and of
+    what wraps one, which is looked at instead."""
+    own = own_of(type(value))
+    if not connection[0].is_test or "__call__" not in own or "__class__" in own:
+        return None
+    is_wrapped = hasattr(value, "__wrapped__")
+    return None if is_wrapped else __import__("inspect").signature(connection[0].ask("get", value, "__call__"))
+
+
 def _sees_proxies(module):
     # type: (Any) -> bool
     """Not what a class has over there: abstract classes look for methods, which a proxy has from the library too."""
