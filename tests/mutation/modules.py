@@ -153,7 +153,7 @@ TESTS = {
     "cruxcell/jobs/separated/exchange/alongside.py": ["cell/test_separated_alongside.py", _ASKS, _ANSWERS, *_PAIRS],
     "cruxcell/jobs/separated/proxies/asking.py": [*_PROXIES, _OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/proxies/flags.py": [*_PROXIES, *_PAIRS],
-    "cruxcell/jobs/separated/proxies/members.py": [*_PROXIES, *_PAIRS],
+    "cruxcell/jobs/separated/proxies/members.py": ["cell/test_separated_members.py", *_PROXIES, *_PAIRS],
     "cruxcell/jobs/separated/proxies/counting.py": [*_PROXIES, *_PAIRS],
     "cruxcell/jobs/separated/proxies/awaiting.py": ["cell/test_separated_awaiting.py", *_PAIRS],
     "cruxcell/jobs/separated/proxies/loops.py": ["cell/test_separated_awaiting.py", *_PAIRS],
