@@ -1,4 +1,4 @@
-"""Members of enums that a script reads from their class: which questions ask a class, and what an answer makes of them."""
+"""Members of enums that a script reads from their class: which questions ask a class, what an answer makes of them."""
 
 from __future__ import annotations
 
