@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import sys
 from collections import Counter, OrderedDict
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from other_half import Other, connected, own_dict
 
 COMPARISONS = ["__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"]
 OPERATORS = ["add", "sub", "and", "or"]
+COPIES = ["copy", "__copy__", "__or__", "__ror__"]
 
 
 def counter_of(other: Other, items: dict[str, int], *, base: type = Counter, own: str = "") -> Any:
@@ -24,19 +26,24 @@ def counter_of(other: Other, items: dict[str, int], *, base: type = Counter, own
 
 
 @pytest.fixture(name="other")
-def test_s_half() -> Any:
+def test_s_half() -> Iterator[Other]:
+    """In a process whose counters are as they were afterwards."""
+    before = dict(vars(Counter))
     with connected(Other()) as other:
         yield other
+    for name, value in before.items():
+        if vars(Counter)[name] is not value:
+            setattr(Counter, name, value)
 
 
 def test_only_classes_of_counters_have_them_and_only_in_the_test_s_half(other: Other):
     names = {*COMPARISONS, *(f"__{kind}{each}__" for each in OPERATORS for kind in ("", "r"))}
     found = counting.operators(Counter)
-    assert set(found) == {each for each in names if hasattr(Counter, each) or each[3:-2] in OPERATORS}
-    assert [method.__name__ for method in found.values()] == list(found)
-    assert [counting.operators(each) for each in (dict, OrderedDict, type("Mine", (Counter,), {}))] == [{}, {}, {}]
+    assert set(found) == {each for each in {*names, *COPIES} if hasattr(Counter, each) or each[3:-2] in OPERATORS}
+    assert set(counting.operators(OrderedDict)) == {each for each in COPIES if each in vars(OrderedDict)}
+    assert [counting.operators(each) for each in (dict, type("Mine", (Counter,), {}))] == [{}, {}]
     other.is_test = False
-    assert counting.operators(Counter) == {}
+    assert [counting.operators(each) for each in (Counter, OrderedDict)] == [{}, {}]
 
 
 def test_where_nobody_has_imported_collections_there_are_none(other: Other, monkeypatch: pytest.MonkeyPatch):
@@ -105,3 +112,39 @@ def test_a_comparison_from_here_is_told_from_any_other(other: Other):
     for each in (method, Counter.__eq__, dict.__eq__, None, found["__radd__"]):
         assert not counting.is_ours(each)
     assert counting.is_ours(own_dict(other.cls(Counter))["__eq__"])
+
+
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_counters_of_the_script_s_own_classes_compare_with_it_by_what_it_holds(other: Other, name: str):
+    own = type("Own", (Counter,), {})
+    ours = counter_of(other, {"a": 2, "b": 0}, own="__getitem__ __missing__ __len__ __iter__ keys")
+    for holds in ({"a": 2}, {"a": 1}, {"b": 1}):
+        assert getattr(operator, name)(own(holds), ours) is getattr(operator, name)(Counter(holds), Counter(a=2))
+    assert other.asked == []
+
+
+def test_counters_are_wrapped_once(other: Other):
+    counting.operators(Counter)
+    wrapped = {name: vars(Counter).get(name) for name in COMPARISONS}
+    counting.operators(Counter)
+    assert {name: vars(Counter).get(name) for name in COMPARISONS} == wrapped
+    assert [vars(Counter)[name].__name__ for name in COMPARISONS if name in vars(Counter)] == [
+        name for name in COMPARISONS if name in vars(Counter)
+    ]
+
+
+@pytest.mark.parametrize("base", [Counter, OrderedDict])
+@pytest.mark.parametrize("standing", [facts.MADE, facts.HANDED_OVER])
+def test_a_copy_is_the_test_s_as_far_as_what_is_copied_is(other: Other, base: type, standing: int):
+    ours = counter_of(other, {"a": 2}, base=base)
+    vars(ours)["_remote_standing"] = standing
+    given: list[Any] = []
+
+    def give() -> Any:
+        given.append(dict.__new__(type(ours)))
+        facts.give_number(given[-1], 9)
+        return given[-1]
+
+    other.calls = give
+    assert type(ours).copy(ours) is given[0]
+    assert facts.standing_of(given[0]) == standing

@@ -1,159 +1,78 @@
-"""Members of the program's enums: which objects a script has read from their class, and until when they are that."""
+"""Members of enums that a script reads from their class: which questions ask a class, what an answer makes of them."""
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import pytest
 from cruxcell.jobs.separated.proxies import facts, members
+from cruxcell.jobs.separated.proxies.facts import MADE
 from other_half import Other, other_half  # noqa: F401 - a fixture among them
-
-ENUM = "<enum:Enum"
-
-
-def member_of(cls: Any, number: int = 9) -> Any:
-    made = object.__new__(cls)
-    facts.give_number(made, number)
-    return made
 
 
 @pytest.mark.parametrize(
-    ("offers", "is_one"),
-    [(ENUM, True), ("<enum:IntFlag", False), ("", False), (f"{ENUM} __lt__", True), (f"{ENUM} __eq__", False)],
+    ("operation", "of", "name", "is_asked"),
+    [
+        ("get", "class", "S", True),
+        ("special", "class", "__getitem__", True),
+        ("call", "class", "", True),
+        ("special", "iterator", "__next__", True),
+        ("call", "iterator", "", True),
+        ("special", "class", "__next__", False),
+        ("special", "class", "__iter__", False),
+        ("set", "class", "S", False),
+        ("get", "iterator", "S", False),
+        ("special", "iterator", "__getitem__", False),
+        ("get", "thing", "S", False),
+        ("call", "thing", "", False),
+        ("special", "thing", "__next__", False),
+        ("call", "own", "", False),
+        ("get", "own", "S", False),
+        ("call", "function", "", False),
+    ],
 )
-def test_whose_members_are_read(other: Other, offers: str, is_one: bool):
-    cls = other.cls(offers=offers)
-    assert members.is_of_members(cls) is is_one
-    assert members.read_from(cls, lambda: member_of(cls)) is not None
-    assert members.is_read(members.read_from(cls, lambda: member_of(cls))) is is_one
+def test_which_questions_ask_a_class_for_what_it_has_or_makes(
+    other: Other, operation: str, of: str, name: str, is_asked: bool
+):
+    cls, iterator = other.cls(), other.thing("__next__")
+    facts.keep_owner(iterator, cls)
+    target = {"class": cls, "iterator": iterator, "thing": other.thing("__next__"), "own": int, "function": len}[of]
+    found = members.class_asked(operation, [target, name], lambda _: True)
+    assert found is (cls if is_asked else None)
+    meant = members.class_asked(operation, [target, name], lambda _: False)
+    assert meant is (None if operation == "call" else found), "what the script calls by the name of a function"
 
 
-def test_a_base_that_says_what_is_equal_is_asked_about_its_members(other: Other):
-    plain, with_equal = other.cls(), other.cls(offers="__eq__")
-    assert members.is_of_members(other.cls(plain, offers=ENUM))
-    assert not members.is_of_members(other.cls(with_equal, offers=ENUM))
+def test_no_class_is_asked_without_a_target():
+    assert members.class_asked("names", [], bool) is None
+    assert members.class_asked("call", [None, ""], bool) is None
 
 
-def test_what_was_here_before_it_was_read_is_no_member(other: Other):
-    cls = other.cls(offers=ENUM)
-    given = member_of(cls)
-    assert members.read_from(cls, lambda: given) is given
-    assert not members.is_read(given)
-    read = members.read_from(cls, lambda: member_of(cls))
-    assert members.read_from(cls, lambda: read) is read
-    assert members.is_read(read)
+def test_a_member_is_one_as_long_as_it_comes_of_its_class_alone(other: Other):
+    cls = other.cls(offers="<enum:Enum")
+    for comes, is_one in [
+        ([cls], True),
+        ([cls, cls], True),
+        ([None], False),
+        ([cls, None, cls], False),
+        ([int], False),
+    ]:
+        thing: Any = object.__new__(cls)
+        facts.give_number(thing, 7)
+        for each in comes:
+            facts.has_come(thing, each)
+        assert (members.is_read(thing), facts.was_handed_over(thing)) == (is_one, not is_one)
+        assert members.are_read(thing, thing) is is_one
+        facts.marked(thing, MADE, cls, 0)
+        assert members.are_read(thing), "the script has made it"
 
 
-def test_only_an_object_of_that_class_itself_is_its_member(other: Other):
-    cls = other.cls(offers=ENUM)
-    another, derived = other.cls(offers=ENUM), other.cls(cls, offers=ENUM)
-    for give in (lambda: member_of(another), lambda: member_of(derived), lambda: 5, lambda: cls, lambda: [1]):
-        assert not members.is_read(members.read_from(cls, give))
-
-
-def test_a_class_whose_objects_are_values_has_none(other: Other):
-    cls = other.cls(int, offers=ENUM)
-    assert not members.is_of_members(cls)
-    made = cls.__new__(cls, 5)
-    facts.give_number(made, 3)
-    assert members.read_from(cls, lambda: made) is made
-    assert not members.is_read(made)
-
-
-def test_an_error_is_no_member(other: Other):
-    cls = other.cls(ValueError, offers=ENUM)
-    made = cls()
-    assert members.is_of_members(cls)
-    assert members.read_from(cls, lambda: made) is made
-    assert not members.is_read(made)
-
-
-def test_what_comes_again_while_nothing_is_read_is_none_any_more(other: Other):
-    cls = other.cls(offers=ENUM)
-
-    def read() -> Any:
-        return members.read_from(cls, lambda: member_of(cls))
-
-    first, second, third = read(), read(), read()
-    members.has_come_back(first, False)  # a function of the program has returned it
-    assert [members.is_read(each) for each in (first, second)] == [False, True]
-
-    def ask(is_question: bool, value: Any) -> Any:
-        members.has_come_back(value, is_question)
-        return value
-
-    members.read_from(cls, lambda: ask(False, second))
-    assert members.is_read(second), "its class gave it again"
-    members.read_from(cls, lambda: ask(True, second))
-    assert not members.is_read(second), "the program handed it over in a question while its class was asked"
-
-    def give_another_thread() -> None:
-        thread = threading.Thread(target=members.has_come_back, args=(third, False))
-        thread.start()
-        thread.join()
-
-    members.read_from(cls, give_another_thread)
-    assert not members.is_read(third), "another thread got it meanwhile"
-
-
-def test_a_question_that_fails_reads_no_longer(other: Other):
-    cls = other.cls(offers=ENUM)
-    read = members.read_from(cls, lambda: member_of(cls))
-
-    def fail() -> Any:
-        raise KeyError("XL")
-
-    with pytest.raises(KeyError):
-        members.read_from(cls, fail)
-    members.has_come_back(read, False)
-    assert not members.is_read(read)
-
-
-def test_reading_within_a_reading_ends_with_the_outer_one(other: Other):
-    cls = other.cls(offers=ENUM)
-    read = members.read_from(cls, lambda: member_of(cls))
-
-    def outer() -> Any:
-        members.read_from(cls, lambda: None)
-        members.has_come_back(read, False)
-
-    members.read_from(cls, outer)
-    assert members.is_read(read)
-
-
-def test_what_has_come_back_and_is_no_member_stays_what_it_is(other: Other):
-    given = member_of(other.cls(offers=ENUM))
-    members.has_come_back(given, True)
-    assert not members.is_read(given)
-
-
-def test_members_and_what_the_script_has_made_are_asked_of_each_other(other: Other):
-    cls = other.cls(offers=ENUM)
-    read = members.read_from(cls, lambda: member_of(cls))
-    made, given = facts.marked(member_of(cls), facts.MADE, cls, 0), member_of(cls)
-    assert members.are_read(read, made)
-    assert members.are_read()
-    for others in [(read, given), (given, read), (given,), (read, 5), (read, cls)]:
-        assert not members.are_read(*others)
-
-
-def test_the_candidate_s_half_reads_none_of_the_script_s(other: Other):
-    """There a class is asked in the same way, and nothing is compared by it."""
-    other.is_test = False
-    cls = other.cls(offers=ENUM)
-    assert members.read_from(cls, lambda: 5) == 5
-
-
-def test_each_way_a_script_reads_a_member(other: Other):
-    cls = other.cls(offers=ENUM)
-    other.answers.update(get=lambda: member_of(cls), special=lambda: member_of(cls), call=lambda: member_of(cls))
-    assert all(map(members.is_read, (cls.S, cls["S"], cls(1))))
-    iterator = member_of(other.cls(offers="__iter__ __next__"))
-    found = [member_of(cls, 11), member_of(cls, 12)]
-    for go_through in (iter, reversed):
-        other.answers["special"] = [iterator, *found, StopIteration()]
-        assert all(one is other for one, other in zip(go_through(cls), found))
-    assert [members.is_read(each) for each in found] == [False, False], "these were here before"
-    other.answers["special"] = [iterator, lambda: member_of(cls), lambda: member_of(cls), StopIteration()]
-    assert [members.is_read(each) for each in reversed(cls)] == [True, True]
+def test_other_objects_are_no_members(other: Other):
+    with_own = other.cls(offers="<enum:Enum __eq__")
+    for cls in (other.cls(), with_own):
+        thing: Any = object.__new__(cls)
+        facts.give_number(thing, 7)
+        facts.has_come(thing, cls)
+        assert not members.is_read(thing)
+    assert not members.is_read(8)
+    assert not facts.was_handed_over(8)

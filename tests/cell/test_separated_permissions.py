@@ -10,8 +10,10 @@ import contextlib
 import functools
 import http
 import inspect
+import logging
 import math
 import operator
+import string
 import threading
 import types
 import unittest
@@ -157,6 +159,9 @@ def with_a_property() -> object:
         (Mine(), "data", True),
         (Mine(), "gi_frame", True),
         (Mine(), "format", True),
+        (logging.Formatter(), "format", True),  # told a record, by a text of its own
+        (logging.Formatter(), "format_map", False),
+        (string.Formatter(), "format", False),
         (Mine(), "f_none", True),
         (Mine, "shared", True),
         (Mine, "f_none", False),

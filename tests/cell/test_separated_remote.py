@@ -51,11 +51,19 @@ def test_how_an_object_is_made_is_asked_for_where_the_script_names_that(either: 
 def test_a_class_has_the_signature_of_its_own_init(either: Other):
     cls = either.cls()
     either.answers.update(members=1, get=lambda: lambda _self, a, b=1: (a, b))
-    if either.is_test:
-        assert str(inspect.signature(cls)) == "(a, b=1)"
-        either.answers["members"] = 0
-    assert not hasattr(cls, "__signature__")
-    assert either.is_test or either.asked == []
+    if not either.is_test:
+        assert not hasattr(cls, "__signature__")
+        assert either.asked == []
+        return
+    assert str(inspect.signature(cls)) == "(a, b=1)"
+    either.answers["members"] = lambda: either.asked[-1][2] == "__new__"
+    assert str(inspect.signature(cls)) == "(a, b=1)"
+    assert either.asked[-1] == ("get", cls, "__new__")
+    either.answers["members"] = 0
+    plain = either.cls(offers="<abc:ABC <typing:Generic")
+    assert [str(inspect.signature(each)) for each in (cls, plain)] == ["()", "()"]
+    for each in (either.cls(offers="<threading:Thread"), either.cls(ValueError), either.cls(dict)):
+        assert not hasattr(each, "__signature__"), "as the library has it"
 
 
 def test_a_dataclass_of_the_script_s_is_none_of_the_program_s(other: Other):
@@ -91,12 +99,14 @@ def test_a_candidate_that_says_no_names_is_refused(other: Other, said: object):
 
 @pytest.mark.parametrize("means", [True, False])
 def test_what_is_between_brackets_behind_a_class_stands_for_it(other: Other, means: bool):
-    cls, alias = other.cls(), other.thing()
+    cls, old = other.cls(), other.thing()
     other.means = means
-    for found in (8, int, alias):
+    for found in (8, int, old):
         other.answers["special"] = lambda found=found: found
         assert cls[int] is found
-    assert remote.class_of_alias(alias) is (cls if means else None)
+    other.answers["special"] = other.thing
+    assert remote.class_of_alias(cls[int]) is (cls if means else None)
+    assert remote.class_of_alias(old) is None, "a function that was returned before, perhaps"
 
 
 def test_a_method_keeps_what_the_test_has_made(other: Other):

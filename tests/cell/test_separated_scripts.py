@@ -227,7 +227,7 @@ def test_what_each_of_two_processes_has_for_itself(source: str, uses: bool):
 )
 def test_where_a_script_expects_what_may_be_raised(source: str, expects: bool):
     line = next(at for at, text in enumerate(source.split("\n"), 1) if "# here" in text)
-    names = script.names_for([StopIteration], {})
+    names = script.names_for([StopIteration], {}, bool)
     assert names == {"StopIteration", ".StopIteration"}
     assert script.expects_on(source, line, names) is expects
     assert not script.expects_on(source, line, {"GeneratorExit"})
@@ -236,5 +236,17 @@ def test_where_a_script_expects_what_may_be_raised(source: str, expects: bool):
 def test_a_class_of_the_program_a_script_means_by_the_name_it_has_it_under():
     halt = type("Halt", (StopIteration,), {})
     for namespace, names in [({"Halt": halt}, {"Halt"}), ({"Stop": halt}, set()), ({"Halt": StopIteration}, set())]:
-        assert script.names_for([halt], namespace) == names
-    assert script.names_for([type("ValueError", (StopIteration,), {})], {}) == set()
+        assert script.names_for([halt], namespace, bool) == names
+    assert script.names_for([type("ValueError", (StopIteration,), {})], {}, bool) == set()
+
+
+def test_or_by_the_name_that_the_module_has_that_the_program_is():
+    halt = type("Halt", (StopIteration,), {})
+    program, another = types.ModuleType("solution"), types.ModuleType("another")
+    program.Halt = another.Halt = halt  # type: ignore[attr-defined]
+    program.Other = halt  # type: ignore[attr-defined]
+    namespace = {"solution": program, "sol": program, "another": another, "text": "Halt"}
+    names = script.names_for([halt], namespace, lambda module: module is program)
+    assert names == {"solution.Halt", "sol.Halt"}
+    for expected, expects in [("sol.Halt", True), ("another.Halt", False), ("Halt", False), ("a.sol.Halt", False)]:
+        assert script.expects_on(f"with raises({expected}):\n    f()", 2, names) is expects

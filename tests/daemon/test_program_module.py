@@ -157,6 +157,30 @@ def test_suites_do(client: Client, script: str, framework: str, tests: int):
     assert ask(client, script, PROGRAM.replace("scaled(x)\n", "1\n"), framework=framework).outcome is Outcome.FAILED
 
 
+HALTS = """\
+class Halt(StopIteration): pass
+class Closed(GeneratorExit): pass
+def step(): raise Halt(1)
+def close(): raise Closed
+"""
+EXPECTS = {
+    "pytest": "import pytest, prices\ndef test():\n    with pytest.raises(prices.Halt):\n        prices.step()\n",
+    "": "import prices as p\nfrom unittest import TestCase\nTestCase().assertRaises(p.Closed, p.close)\n"
+    "try:\n    p.step()\n    assert False\nexcept p.Halt as error:\n    assert error.value == 1\n",
+    "unittest": "import unittest\nclass T(unittest.TestCase):\n    def test(self):\n        import prices\n"
+    "        with self.assertRaises(prices.Halt):\n            prices.step()\n",
+}
+
+
+@pytest.mark.parametrize("framework", EXPECTS)
+def test_what_ends_an_iteration_is_expected_as_the_module_has_it(client: Client, framework: str):
+    assert ask(client, EXPECTS[framework], HALTS, framework=framework).outcome is Outcome.PASSED
+    assert ask(client, EXPECTS[framework], HALTS.replace("raise Halt(1)", "pass"), framework=framework).passed is False
+    another = EXPECTS[framework].replace(".Halt", ".Others")
+    program = f"{HALTS}class Others(StopIteration): pass\n"
+    assert ask(client, another, program, framework=framework).passed is False
+
+
 @pytest.mark.parametrize("guard", ['__name__ == "__main__"', '"__main__" == __name__ and len(sys.argv) != 9'])
 def test_pytest_runs_nothing_that_a_script_guards_by_being_the_main_module(client: Client, guard: str):
     script = f"import sys\n{PYTEST}\nif {guard}:\n    sys.exit(int(input('how often? ')))\n"

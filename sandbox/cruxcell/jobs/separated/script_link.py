@@ -210,7 +210,10 @@ class ScriptLink(Link):
         frame = sys._getframe(1)  # type: FrameType | None
         while frame is not None and frame.f_code.co_filename != CHECK:
             frame = frame.f_back
-        return frame is not None and expects_on(self._source, frame.f_lineno, names_for(classes, self._namespace))
+        if frame is None:
+            return False
+        names = names_for(classes, {**self._namespace, **frame.f_locals}, self.is_of_program)
+        return expects_on(self._source, frame.f_lineno, names)
 
     def _note_hashed(self, operation, fields):
         # type: (str, list[Any]) -> None

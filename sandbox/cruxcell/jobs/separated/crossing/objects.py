@@ -32,7 +32,7 @@ from cruxcell.jobs.separated.crossing.exceptions import (
     more_of,
 )
 from cruxcell.jobs.separated.crossing.numbered import Held, Shown
-from cruxcell.jobs.separated.proxies import facts, members, proxy_classes, remote
+from cruxcell.jobs.separated.proxies import facts, proxy_classes, remote
 from cruxcell.jobs.separated.proxies.libraries import of_libraries
 from cruxcell.jobs.separated.proxies.placing import Placing
 from cruxcell.jobs.separated.proxies.shared_names import (
@@ -76,6 +76,7 @@ class Objects:
         self.classes = {}  # type: dict[int, type]
         self.is_question = False  # is what is read given to what the script has passed?
         self.is_given = False  # is it given, and not raised?
+        self.asked = None  # type: Any  # the class of the other half's that gives what is read
         self.in_script = frozenset()  # type: Collection[str]  # all that the script names, where this is its end
         self.imports = set()  # type: set[str]  # packages that it imports and that may not be loaded by now
         self.named = []  # type: list[Any]  # of the test's: the classes that came along and that a message named
@@ -333,9 +334,10 @@ class Objects:
         if found is not None:
             if type(found) is not cls:
                 raise Garbled("an object of another class than before")
-            members.has_come_back(found, self.is_question)
-            return found
-        return self.held.take(number, object.__new__(cls), True)
+        else:
+            found = self.held.take(number, object.__new__(cls), True)
+        facts.has_come(found, self.asked)
+        return found
 
     def _read_value(self, reader, depth):
         # type: (Any, int) -> Any

@@ -18,6 +18,7 @@ from cruxcell.jobs.separated.crossing.objects import Objects
 from cruxcell.jobs.separated.exchange.line import Line
 from cruxcell.jobs.separated.exchange.one_thread import QUESTION, RAISED, OneThread, undisturbed
 from cruxcell.jobs.separated.exchange.partners import Partners
+from cruxcell.jobs.separated.proxies.members import class_asked
 from cruxcell.jobs.separated.proxies.operations import SPECIAL
 from cruxcell.jobs.separated.proxies.runs import connection
 from cruxcell.protocol import frames, messages
@@ -60,6 +61,7 @@ class Link:
         self._run, self._permits = run, permits
         self._ends = {}  # type: dict[int, Any]
         self._asked = self._arrived = 0
+        self.of_classes = {}  # type: dict[int, Any]  # open questions by which the test asks a class for what it has
         self._is_writing = False
         self.line = Line()
         self.threads = OneThread(self)  # type: OneThread | Partners
@@ -101,7 +103,8 @@ class Link:
             threads = self.threads
             need_frames(threads.frames)  # else the script is too deep, and nothing was sent
             try:
-                answer = threads.exchange(operation, fields)  # type: tuple[bytes, Any]
+                cls = class_asked(operation, fields, self.means_a_class) if self.is_test else None
+                answer = threads.exchange(operation, fields, cls)  # type: tuple[bytes, Any]
             except (Broken, Unsent):
                 raise
             except BaseException as error:  # whatever it is, the answer may still be under way
@@ -257,6 +260,7 @@ class Link:
         kind, number, count, body = _places(data)
         reader = Reader(data, self.containers, self.objects, body)
         self.objects.is_question, self.objects.is_given = kind == QUESTION, kind != RAISED
+        self.objects.asked = self.of_classes.pop(number, None) if kind != QUESTION else None
         try:
             values = self.objects.placing.during(self._read, reader, has_room)
             reader.end()

@@ -35,19 +35,20 @@ class OneThread:
         """Since when, from then on, nothing came for another thread before this thread's last answer."""
         return time
 
-    def exchange(self, operation, fields):
-        # type: (str, list[Any]) -> Any
-        """(kind of the answer, value)."""
+    def exchange(self, operation, fields, cls):
+        # type: (str, list[Any], Any) -> Any
+        """(kind of the answer, value). `cls`: the class that is asked for what it has."""
         self._open += 1
         try:
-            return with_room(self._exchange, operation, fields)
+            return with_room(self._exchange, operation, fields, cls)
         finally:
             self._open -= 1
 
-    def _exchange(self, operation, fields):
-        # type: (str, list[Any]) -> Any
+    def _exchange(self, operation, fields, cls):
+        # type: (str, list[Any], Any) -> Any
         link = self._link
         number = undisturbed(link.send, QUESTION, 0, [operation, *fields], True)
+        link.of_classes[number] = cls
         has_room = True  # until anything else has run
         while True:
             kind, answered, values = link.receive(has_room)

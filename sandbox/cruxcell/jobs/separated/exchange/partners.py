@@ -74,11 +74,13 @@ class Partners:
 
     # ---- asking ----------------------------------------------------------------------------------------------------
 
-    def exchange(self, operation, fields):
-        # type: (str, list[Any]) -> Any
-        """(kind of the answer, value). Called with the line held, which is free meanwhile."""
+    def exchange(self, operation, fields, cls):
+        # type: (str, list[Any], Any) -> Any
+        """(kind of the answer, value). Called with the line held, which is free meanwhile. `cls`: the class that is
+        asked for what it has."""
         thread = self._number()
         number = self.send(QUESTION, 0, [thread, operation, *fields])
+        self._link.of_classes[number] = cls
         while number not in self._answers:
             self._serve_or_wait(thread, number, lambda: number in self._answers)
         self._place(thread)

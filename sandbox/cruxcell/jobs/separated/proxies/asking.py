@@ -67,7 +67,7 @@ def tells_equal(name):
     return name.strip("_").lstrip("ri") not in _TELL_NO_EQUAL
 
 
-_TELL_NO_EQUAL = frozenset(["add", "mul", "pow", "matmul", "lshift"])
+_TELL_NO_EQUAL = frozenset(["add", "mul", "pow", "matmul", "lshift", "or"])
 _COMPARES, _DROPS, _CACHE = opmap["COMPARE_OP"], opmap["POP_TOP"], opmap.get("CACHE")
 
 

@@ -17,6 +17,7 @@ from cruxcell.jobs.separated.proxies.facts import (
     number_of,
     operands_of,
     standing_of,
+    was_handed_over,
 )
 from cruxcell.jobs.separated.proxies.library_values import fix_values, given_by, may_change
 from cruxcell.jobs.separated.proxies.readings import all_shown
@@ -94,7 +95,7 @@ class Notes:
     def _is_unknown(self, link, value):
         # type: (Any, Any) -> bool
         """May this be found equal to another, or be given out again as another, and is it not noted what it holds?"""
-        may_be = "__eq__" in vars(type(value)) or (self._left_of_others > 0 and standing_of(value) == HANDED_OVER)
+        may_be = "__eq__" in vars(type(value)) or (self._left_of_others > 0 and _may_be_a_result(value))
         return may_be and link.means_a_class(type(value)) and number_of(value) not in self._held
 
     def outlast(self, link, operation, fields, depth):
@@ -131,14 +132,14 @@ class Notes:
                 pending += _objects_in(note[1])
 
     def is_another(self, link, value, shown, began):
-        # type: (Any, object, tuple[Any, set[Any]], int) -> bool
+        # type: (Any, object, tuple[Any, ...], int) -> bool
         """A class has given this out for what the script makes an object of (`shown`). Was it here before `began`, and
         held something else? By its identity it would be what the script expects."""
         if not is_opaque(value) or is_new_since(value, began):
             return False
         _, held = self._held.get(number_of(value), (0, None))
-        values, atoms = shown
-        if standing_of(value) == HANDED_OVER and values and (held is None or not atoms <= _atoms(held)):
+        values, atoms, _ = shown
+        if _may_be_a_result(value) and values and (held is None or not atoms <= _atoms(held)):
             return True
         return "__eq__" in vars(type(value)) and held is not None and bool(_told_of(link, [value])[0] != held)
 
@@ -153,6 +154,13 @@ class Notes:
         self.is_complete = self.is_complete and not asked
         told = iter(_told_of(link, asked) if asked else ())
         return [next(told) if note is None else note[1] for note in noted]
+
+
+def _may_be_a_result(value):
+    # type: (Any) -> bool
+    """May it be what a function of the program gave for the script to compare? One that the script made may have come
+    back since."""
+    return standing_of(value) == HANDED_OVER or was_handed_over(value)
 
 
 def _told_of(link, values):
@@ -262,8 +270,10 @@ def _are_equal(one, other):
 
 def _count(link, held, one, other):
     # type: (Any, list[dict[str, Any]], object, object) -> bool
-    """May attributes that are equal decide? Where they show what one of the two was made of; and of two results of
-    operators on what the test has made, where those operands do."""
+    """May attributes that are equal decide? Where they show what one of the two was made of, or both were made of the
+    same; and of two results of operators on what the test has made, where those operands do."""
+    if standing_of(one) == standing_of(other) == MADE and held[0] and made_of(one)[2] == made_of(other)[2]:
+        return True
     if not (operands_of(one) and operands_of(other)):
         return any(map(_shows, held, (one, other)))
     operands = [*operands_of(one)[1:], *operands_of(other)[1:]]
@@ -281,9 +291,10 @@ def _shows(held, value):
 
 
 def shown_by(values):
-    # type: (Any) -> tuple[Any, set[Any]]
+    # type: (Any) -> tuple[Any, set[Any], list[Any]]
     """What the script makes an object of, and what that comes to before the program can change it."""
-    return values, _atoms(values)
+    atoms = list(map(_atom, _parts(values)))
+    return values, set(atoms), atoms
 
 
 def hold_what_was_made(link, numbers, named, value, began):

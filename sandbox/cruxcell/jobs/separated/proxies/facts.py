@@ -37,8 +37,8 @@ class Opaque(object):
 
     __slots__ = (
         "__weakref__",
+        "_remote_handed",
         "_remote_made_of",
-        "_remote_member",
         "_remote_number",
         "_remote_standing",
         "_remote_time",
@@ -46,8 +46,8 @@ class Opaque(object):
     )
 
 
-_SLOTS = ("number", "standing", "time", "made_of", "value", "member")
-_NUMBER, _STANDING, _TIME, _MADE_OF, _VALUE, _MEMBER = (vars(Opaque)["_remote_" + each] for each in _SLOTS)
+_SLOTS = ("number", "standing", "time", "made_of", "value", "handed")
+_NUMBER, _STANDING, _TIME, _MADE_OF, _VALUE, _HANDED = (vars(Opaque)["_remote_" + each] for each in _SLOTS)
 del Opaque.__slots__
 
 _MADE_HERE = "an object of class %s was made in the test's process, by object.__new__: require IN_PROCESS"
@@ -112,6 +112,13 @@ def marked(value, standing, cls, began, made_of=()):
     return value
 
 
+def hand_over(value):
+    # type: (Any) -> None
+    """What looks as if the test had made it comes of what a function has returned."""
+    if standing_of(value) != HANDED_OVER:
+        _get(value, "__dict__")["_remote_standing"] = HANDED_OVER
+
+
 def made_of(value):
     # type: (Any) -> Any
     """What the test gave the class when it made this object (`equality.shown_by`); of what came of an operator, what it
@@ -130,18 +137,33 @@ def fixed_value(value, make):
         return made
 
 
-def keep_as_member(value, is_one):
-    # type: (Any, bool) -> None
-    """Of an opaque object: has the script read it from its class, an enum (`members`)?"""
-    _MEMBER.__set__(value, is_one)
+def has_come(value, asked):
+    # type: (Any, object) -> None
+    """An opaque object is in a message. `asked`: the class that has given it, if that was asked for what it has or
+    makes (`members.class_asked`)."""
+    if type(value) is not asked:
+        _HANDED.__set__(value, True)
 
 
-def kept_as_member(value):
+def was_handed_over(value):
     # type: (Any) -> bool
+    """Has it ever come otherwise than from its own class: from a function of the program, or in what that gives?"""
     try:
-        return bool(_MEMBER.__get__(value))
+        return bool(is_opaque(value) and _HANDED.__get__(value))
     except AttributeError:
         return False
+
+
+def class_behind(value):
+    # type: (Any) -> Any
+    """The class that an object stands for (`Stack[int]`), or whose iterator it is; None of what is no such object."""
+    if not is_opaque(value):
+        return None
+    try:
+        found = made_of(value)
+    except AttributeError:
+        return None
+    return found if is_class(found) else None
 
 
 def is_new_since(value, began):

@@ -7,8 +7,9 @@ what the object is for, but a library that compares arrays or expressions would 
 import sys
 
 from cruxcell.jobs.separated.proxies.facts import DERIVES, LIBRARIES, derives_from
-from cruxcell.jobs.separated.proxies.library_values import ORDER, compared_as
+from cruxcell.jobs.separated.proxies.library_values import ORDER, compared_as, told_of_arithmetic
 from cruxcell.jobs.separated.proxies.operations import mro_of, own_of
+from cruxcell.jobs.separated.proxies.runs import connection
 from cruxcell.jobs.separated.proxies.shared_names import is_of_c, is_stdlib, place_of
 
 TYPE_CHECKING = False
@@ -30,7 +31,7 @@ def of_libraries(cls):
         next(each for each in mro_of(cls) if name in own_of(each)) for name in ("__eq__", "__ne__", *ORDER)
     ]
     if is_stdlib(owner) and is_stdlib(others[0]):
-        places.append(EQUALS + place_of(owner))
+        places += [EQUALS + place_of(owner), *told_of_arithmetic(cls, place_of(owner))]
     return [*places, ORDERS] if all(map(is_stdlib, others)) else places
 
 
@@ -73,10 +74,13 @@ def _has_members(self, member):
     3.10 there are no items."""
     if type(member) is not type(self):
         raise TypeError(_NO_FLAGS % (type(member).__name__, type(self).__name__))
-    value = member.value
-    return bool(self.value & value == value)
+    flags, value = self.value, member.value
+    if type(flags) is not int or type(value) is not int:  # an object would say yes
+        return bool(connection[0].refuse(_NO_NUMBERS % type(self).__name__))
+    return flags & value == value
 
 
+_NO_NUMBERS = "a %s says that its value is no number"
 _NO_FLAGS = "unsupported operand type(s) for 'in': %r and %r"
 
 

@@ -1,16 +1,17 @@
 """Objects of the program's whose `==` is that of a library's class of values: Mapping, UserList, Counter, date.
 
-Such an object equals what the value equals that is made here of what it gives: its items, its year. So it is with `<`.
-The candidate never hears what it is compared with, but where the script makes an object to compare with: what others
-give is noted before that (`equality.Notes`).
+Such an object equals what the value equals that is made here of what it gives: its items, its year. So it is with `<`,
+and with arithmetic of what never changes (a date, a Decimal). The candidate never hears what it is compared with, but
+where the script makes an object to compare with: what others give is noted before that (`equality.Notes`).
 """
 
 import _operator
 
 from cruxcell.jobs.separated.proxies.facts import fixed_value
-from cruxcell.jobs.separated.proxies.operations import own_of
+from cruxcell.jobs.separated.proxies.operations import ARITHMETIC, mro_of, own_of
 from cruxcell.jobs.separated.proxies.placing import hash_meanwhile, is_reading
 from cruxcell.jobs.separated.proxies.runs import connection
+from cruxcell.jobs.separated.proxies.shared_names import is_stdlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,6 +33,51 @@ def compared_as(places, orders, has_hash):
     if has_hash:
         members["__hash__"] = _hash
     return members
+
+
+def told_of_arithmetic(cls, place):
+    # type: (Any, str) -> list[str]
+    """The operators that a class has of the library, if it has its `==` from the class of values at this place, whose
+    values never change."""
+    if _VALUES.get(place) not in _FIXED:
+        return []
+    owners = {name: next((each for each in mro_of(cls) if name in own_of(each)), None) for name in _RECKONED}
+    return [RECKONS + name for name, owner in owners.items() if owner is not None and is_stdlib(owner)]
+
+
+def reckoned(offers, members):
+    # type: (list[str], dict[str, Any]) -> dict[str, Any]
+    """The operators of which the other side told that a class has them of the library. `members`: what else it has."""
+    names = [each[1:] for each in offers if each[:1] == RECKONS and each[1:] in _RECKONED]
+    return {name: _reckoned(name, members[name]) for name in names if name in members} if _MAKES in members else {}
+
+
+def _reckoned(name, ask):
+    # type: (str, Any) -> Any
+    """With data, of the value that an object gives. What gives another object of its class, or an error, is asked as
+    the operators of any class are."""
+
+    def method(self, *others):
+        # type: (Any, Any) -> Any
+        try:
+            value, *data = [_value_of(each) for each in (self, *others)]
+            is_data = all(map(is_stdlib, map(type, data)))
+            found = getattr(value, name)(*data) if is_data else NotImplemented
+            gives_its_own = type(found) is type(value) and type(found).__name__ in _KEEP_THEIR_CLASS
+        except Exception:
+            found, gives_its_own = NotImplemented, False
+        return ask(self, *others) if found is NotImplemented or gives_its_own else found
+
+    method.__name__ = name
+    return method
+
+
+RECKONS = "+"  # before the names of such operators, among those of what a class offers
+_RECKONED = (
+    *[name for name in ARITHMETIC if name == "__invert__" or name[:3] != "__i"],
+    *["__%s__" % each for each in ("abs", "round", "divmod", "rdivmod", "trunc", "floor", "ceil")],
+)
+_KEEP_THEIR_CLASS = frozenset(["date", "datetime", "PurePosixPath"])  # `Day(2024, 1, 2) + timedelta(1)` is a Day
 
 
 def _ordered(name):

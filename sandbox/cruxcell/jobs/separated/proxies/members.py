@@ -1,56 +1,39 @@
 """Members of the program's enums that a script has read from their class: `Size.S`, `Size["S"]`, `list(Size)`.
 
 What their class says of their order, and of what it makes of a value (`_missing_`), is what a script tests then. A
-member that a function of the program has given, before or since, may be what the script wants to find out: it is none.
+member that has come otherwise, before or since, from a function of the program, say, may be what the script wants to
+find out: it is none. Which answers are those of a class, their questions say, whatever other threads ask meanwhile.
 """
 
-from _thread import get_ident as _get_ident
-
-from cruxcell.jobs.separated.proxies.facts import (
-    derives_from,
-    is_new_since,
-    is_of_the_test,
-    is_opaque,
-    keep_as_member,
-    kept_as_member,
-    now,
-)
-from cruxcell.jobs.separated.proxies.operations import mro_of, own_of
+from cruxcell.jobs.separated.proxies.facts import class_behind, derives_from, is_of_the_test, is_opaque, was_handed_over
+from cruxcell.jobs.separated.proxies.operations import is_class, mro_of, own_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable  # noqa: F401 - in type comments
 
-_reading = {}  # type: dict[int, int]  # threads that read from such a class
+_OF_A_CLASS = frozenset(["get", "call", "__getitem__"])
+_OF_WHAT_STANDS_FOR_IT = frozenset(["call", "__next__"])  # `Stack[int]`, and the iterator of a class
+
+
+def class_asked(operation, fields, means_a_class):
+    # type: (str, list[Any], Callable[[Any], bool]) -> Any
+    """The class of the other side's from which a question wants what that class has or makes; None of other questions.
+    To call what the script means no class by is to call a function."""
+    how = fields[1] if operation == "special" else operation
+    if how not in _OF_A_CLASS and how not in _OF_WHAT_STANDS_FOR_IT:
+        return None
+    cls = fields[0] if is_class(fields[0]) else class_behind(fields[0])
+    asks = _OF_A_CLASS if cls is fields[0] else _OF_WHAT_STANDS_FOR_IT
+    if cls is None or how not in asks or "_remote_class" not in own_of(cls):
+        return None
+    return cls if how != "call" or means_a_class(cls) else None
 
 
 def is_of_members(cls):
     # type: (Any) -> bool
     """A class of the other side's that derives from Enum and leaves to it what is equal."""
     return derives_from(cls, "enum:Enum") and not any("__eq__" in own_of(each) for each in mro_of(cls)[:-1])
-
-
-def read_from(cls, ask):
-    # type: (Any, Callable[[], Any]) -> Any
-    """What the other side gives for a class of its own. An object of that class that was not here is a member."""
-    if not is_of_members(cls):
-        return ask()
-    thread, began = _get_ident(), now()
-    _reading[thread] = _reading.get(thread, 0) + 1
-    try:
-        value = ask()
-    finally:
-        _reading[thread] -= 1
-    if type(value) is cls and is_opaque(value) and is_new_since(value, began):
-        keep_as_member(value, True)
-    return value
-
-
-def has_come_back(value, is_question):
-    # type: (Any, bool) -> None
-    """An opaque object that is here has come again: not from its class, but for what the script reads there."""
-    if is_question or not _reading.get(_get_ident()):
-        keep_as_member(value, False)
 
 
 def are_read(*values):
@@ -61,4 +44,4 @@ def are_read(*values):
 
 def is_read(value):
     # type: (Any) -> bool
-    return is_opaque(value) and kept_as_member(value)
+    return is_opaque(value) and is_of_members(type(value)) and not was_handed_over(value)

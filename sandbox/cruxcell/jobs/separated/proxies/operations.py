@@ -231,7 +231,7 @@ def may_get(target, name):
             or is_asked_for
             or any(name in _OF_PACKAGES.get(each, ()) for each in _packages(target))
         )
-    if not is_public(name) and not _is_of_the_script(target, name):
+    if not is_public(name) and not _is_of_the_script(target, name) and not _formats_records(target, name):
         return False
     if _of_a_framework(target, name) or _decides_for_the_script(target, name):
         return False
@@ -242,6 +242,12 @@ def may_get(target, name):
         return _is_mocked(target, name)
     is_free = is_class(target) or not _stands_for_a_function(target) or not _wraps(target)
     return is_free or is_marked(target, name)
+
+
+def _formats_records(target, name):
+    # type: (Any, str) -> bool
+    """By a format of its own, which it was made with. It is told none."""
+    return name == "format" and any(each.__module__ == "logging" for each in mro_of(type(target)))
 
 
 def _stands_for_a_function(target):
@@ -340,6 +346,12 @@ def is_a_mock(target):
     return any(each.__module__ == _MOCKS for each in mro_of(type(target)))
 
 
+def stands_for_any_function(target):
+    # type: (object) -> bool
+    """A mock of the library's that is called: not what equals everything, nor a note of a call."""
+    return any(each.__module__ == _MOCKS and each.__name__ == "CallableMixin" for each in mro_of(type(target)))
+
+
 def _is_of_the_script(target, name):
     # type: (Any, str) -> bool
     """Does a class of the script define this attribute, or is it data of an instance of one?"""
@@ -367,7 +379,7 @@ def may_set(target, name, value=...):
     """May the candidate set it? Data of an instance; not what the test's own class defines and relies on. A mock would
     let itself be given what answers in the place of its own mocks, or another list of its calls."""
     kind = type(target)
-    if kind is _FUNCTION:
+    if kind is _FUNCTION or kind is type:
         return is_public(name) and marks(target, name, value)
     if name == "__dict__" or not may_get(target, name) or is_class(target) or kind.__module__ == "builtins":
         return False

@@ -6,7 +6,7 @@ are that value here and compare as it; exceptions.
 
 import sys
 
-from cruxcell.jobs.separated.proxies import counting, flags, libraries
+from cruxcell.jobs.separated.proxies import counting, flags, libraries, library_values
 from cruxcell.jobs.separated.proxies.asking import (
     are_made,
     equals,
@@ -45,6 +45,7 @@ from cruxcell.jobs.separated.proxies.operations import (
     OF_THE_TEST,
     mro_of,
     own_of,
+    stands_for_any_function,
 )
 from cruxcell.jobs.separated.proxies.placing import is_reading
 from cruxcell.jobs.separated.proxies.remote import (
@@ -113,6 +114,7 @@ def make_class(  # noqa: PLR0917 - what a class is written as
     if not is_test:
         namespace.update({each[1:]: Asked(each[1:]) for each in offers if each[:1] == "."})
     namespace.update(libraries.told(offers, is_test and not plain))
+    namespace.update(library_values.reckoned(offers, namespace))
     namespace.update(_called_by_name(is_test and not plain))
     if stands_for is not None:
         namespace.update(_of_known_class(stands_for))
@@ -257,7 +259,7 @@ def _arithmetic(name):
 
 def _is_no_value(operand):
     # type: (object) -> bool
-    return is_opaque(operand) or type(operand) in _FUNCTIONS
+    return is_opaque(operand) or type(operand) in _FUNCTIONS or stands_for_any_function(operand)
 
 
 def _operands(*operands):

@@ -26,14 +26,16 @@ from cruxcell.jobs.separated.proxies.deriving import (
 from cruxcell.jobs.separated.proxies.facts import (
     MADE,
     Opaque,
+    class_behind,
+    is_new_since,
     is_opaque,
     keep_owner,
-    made_of,
     marked,
     now,
     standing_of,
+    was_handed_over,
 )
-from cruxcell.jobs.separated.proxies.members import is_of_members, is_read, read_from
+from cruxcell.jobs.separated.proxies.members import is_of_members, is_read
 from cruxcell.jobs.separated.proxies.operations import ASKED, mro_of, own_of
 from cruxcell.jobs.separated.proxies.runs import connection
 from cruxcell.jobs.separated.proxies.told import (
@@ -45,6 +47,7 @@ from cruxcell.jobs.separated.proxies.told import (
     is_told,
     looked,
     signature_of,
+    signature_of_call,
 )
 
 MappingProxyType = type(type.__dict__)
@@ -98,11 +101,12 @@ class RemoteType(type):
         # type: (str) -> Any
         if name == "__dataclass_fields__" and "_remote_class" in own_of(cls):
             return dataclass_fields(cls)
-        if name == "__signature__" and is_told(cls) and connection[0].ask("members", cls, "__init__"):
-            return signature_of(cls)
+        signature = signature_of(cls) if name == "__signature__" and is_told(cls) else None
+        if signature is not None:
+            return signature
         if is_refused(name):
             raise AttributeError("type object %r has no attribute %r" % (cls.__name__, name))
-        return read_from(cls, lambda: connection[0].ask("get", cls, name))
+        return connection[0].ask("get", cls, name)
 
     def __setattr__(cls, name, value):
         # type: (str, object) -> None
@@ -195,22 +199,30 @@ class RemoteType(type):
 
     def __getitem__(cls, key):
         # type: (object) -> Any
-        found = read_from(cls, lambda: connection[0].ask("special", cls, "__getitem__", key))
-        if is_opaque(found) and connection[0].means_a_class(cls):
-            keep_owner(found, cls)  # `Stack[int]()` makes an object of that
+        began = now()
+        found = connection[0].ask("special", cls, "__getitem__", key)
+        if connection[0].means_a_class(cls):
+            _stands_for(cls, found, began)  # `Stack[int]()` makes an object of that
         return found
 
 
 def _items(cls, name):
     # type: (Any, str) -> Any
     """What a class of the other side's gives when it is gone through. Members are read at once."""
-    found, end = connection[0].ask("special", cls, name), object()
-    items = []  # type: list[Any]
+    began = now()
+    found = connection[0].ask("special", cls, name)
     if not (is_of_members(cls) and hasattr(type(found), "__next__")):
         return found
-    while not items or items[-1] is not end:
-        items.append(read_from(cls, lambda: next(found, end)))
-    return iter(items[:-1])
+    _stands_for(cls, found, began)
+    return iter(list(found))
+
+
+def _stands_for(cls, value, began):
+    # type: (Any, Any, int) -> None
+    """What a class gives may be asked for what that makes or has, unless it was here before: a function of the
+    program's, it may be, which would make for a test what it makes itself."""
+    if is_opaque(value) and is_new_since(value, connection[0].alone_since(began)):
+        keep_owner(value, cls)
 
 
 class RemoteBase(metaclass=RemoteType):
@@ -224,6 +236,9 @@ class RemoteBase(metaclass=RemoteType):
             return type(self).__dataclass_fields__
         if name == "__mro_entries__" and connection[0].is_test:
             return lambda bases: bases_for(RemoteType, self, bases)
+        signature = signature_of_call(self) if name == "__signature__" else None
+        if signature is not None:
+            return signature
         if is_refused(name):
             raise AttributeError("%r object has no attribute %r" % (type(self).__name__, name))
         found = connection[0].ask("get", self, name)
@@ -274,9 +289,9 @@ def make(cls, target, arguments, keywords):
         return link.call(target, arguments, keywords)
     shown = link.note((*arguments, *keywords.values()))
     began = now()
-    value = checked(cls, read_from(cls, lambda: link.call(target, arguments, keywords)))
+    value = checked(cls, link.call(target, arguments, keywords))
     marked(value, MADE, cls, began, shown)
-    if standing_of(value) != MADE and not is_read(value):
+    if (standing_of(value) != MADE or was_handed_over(value)) and not is_read(value):
         link.note_again(value, shown, began)
     return value
 
@@ -284,12 +299,7 @@ def make(cls, target, arguments, keywords):
 def class_of_alias(value):
     # type: (Any) -> Any
     """The class that `Stack[int]` stands for; None of what is no such object."""
-    if not is_opaque(value):
-        return None
-    try:
-        found = made_of(value)
-    except AttributeError:
-        return None
+    found = class_behind(value)
     return found if type(found) is RemoteType else None
 
 

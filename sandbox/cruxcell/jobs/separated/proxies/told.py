@@ -5,6 +5,7 @@ What the candidate does not say is never taken for nothing: the script is refuse
 
 import sys
 
+from cruxcell.jobs.separated.proxies.facts import DERIVES, LIBRARIES, Opaque
 from cruxcell.jobs.separated.proxies.operations import OF_ESTIMATORS, SPECIAL, mro_of, own_of
 from cruxcell.jobs.separated.proxies.runs import connection
 
@@ -23,6 +24,8 @@ _PUBLIC = frozenset(
         "_fields", "_asdict", "_replace", "_make", "_field_defaults",
     ]
 )  # fmt: skip
+# Classes of the library that have no say in how an object is made.
+_MAKE_NOTHING = frozenset([DERIVES + each for each in ("abc:ABC", "typing:Generic", "typing:Protocol")])
 _KINDS_OF_FIELDS = frozenset(["_FIELD", "_FIELD_CLASSVAR", "_FIELD_INITVAR"])
 
 
@@ -52,10 +55,26 @@ def looked(operation, target, kind):
 
 def signature_of(cls):
     # type: (Any) -> Any
-    """That of its `__init__`, without the object."""
+    """That of its `__init__` or `__new__`, without the object; None of a class that has neither of the program, but may
+    have one of a library."""
     inspect = __import__("inspect")
-    found = inspect.signature(cls.__init__)
-    return found.replace(parameters=list(found.parameters.values())[1:])
+    for name in ("__init__", "__new__"):
+        if connection[0].ask("members", cls, name):
+            found = inspect.signature(connection[0].ask("get", cls, name))
+            return found.replace(parameters=list(found.parameters.values())[1:])
+    is_plain = issubclass(cls, Opaque) and own_of(cls).get(LIBRARIES, frozenset()) <= _MAKE_NOTHING
+    return inspect.Signature() if is_plain else None
+
+
+def signature_of_call(value):
+    # type: (Any) -> Any
+    """Of an object that can be called, that of what it does then; None of others, of what stands for a function, and of
+    what wraps one, which is looked at instead."""
+    own = own_of(type(value))
+    if not connection[0].is_test or "__call__" not in own or "__class__" in own:
+        return None
+    is_wrapped = hasattr(value, "__wrapped__")
+    return None if is_wrapped else __import__("inspect").signature(connection[0].ask("get", value, "__call__"))
 
 
 def _sees_proxies(module):

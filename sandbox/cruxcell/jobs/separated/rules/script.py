@@ -10,7 +10,7 @@ from cruxcell.analysis.syntax import walk
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import CodeType  # noqa: F401 - in type comments
-    from typing import Any, Iterator  # noqa: F401 - in type comments
+    from typing import Any, Callable, Iterator  # noqa: F401 - in type comments
 
 _OPMAP = opcode.opmap
 _GLOBAL_STORES = frozenset([_OPMAP["STORE_GLOBAL"]])
@@ -229,16 +229,20 @@ def expects_on(source, line, names):
     return any(names & said and first <= line <= last for said, first, last in _expecting(parse_text(source, "exec")))
 
 
-def names_for(classes, namespace):
-    # type: (list[type], dict[str, Any]) -> set[str]
+def names_for(classes, namespace, is_of_program):
+    # type: (list[type], dict[str, Any], Callable[[Any], bool]) -> set[str]
     """By which names, as `expects_on` knows them, a script means these classes. One of the program's it has to have
-    under that very name: the program may call its class what another is called (`except module.Error`)."""
+    under that very name, or in the program as a module: the program may call its class what another is called
+    (`except module.Error`)."""
+    modules = {name: each for name, each in namespace.items() if type(each) is type(builtins) and is_of_program(each)}
     found = set()
     for each in classes:
         if getattr(builtins, each.__name__, None) is each:
             found.update([each.__name__, "." + each.__name__])
         elif namespace.get(each.__name__) is each:
             found.add(each.__name__)
+        names = [name for name, module in modules.items() if vars(module).get(each.__name__) is each]
+        found.update(["%s.%s" % (name, each.__name__) for name in names])
     return found
 
 
@@ -261,6 +265,8 @@ def _expecting(tree):
 
 def _names_within(nodes):
     # type: (list[Any]) -> set[str]
-    """An attribute's behind a dot."""
+    """An attribute's behind a dot, and also behind the name of what it is taken of."""
     parts = [each for node in nodes for each in walk(node)]
-    return {each.id if hasattr(each, "id") else "." + str(getattr(each, "attr", "")) for each in parts}
+    found = {each.id if hasattr(each, "id") else "." + str(getattr(each, "attr", "")) for each in parts}
+    taken = [each for each in parts if hasattr(each, "attr") and hasattr(each.value, "id")]
+    return found.union(["%s.%s" % (each.value.id, each.attr) for each in taken])
