@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from behaviours import tested_runtimes
 from cruxbox import Client, EvaluateCheck, Isolation, Limits, Outcome, Task
 from cruxboxd.scheduling.bundles import MOST_CHECKS, Bundle, bundle, companions
 from cruxboxd.settings.config import DEFAULT_LIMITS
@@ -180,6 +181,21 @@ def test_operands_are_seen_alike_in_company(native: Client):
     assert [(one.value, one.steps, one.findings) for one in together] == [
         (one.value, one.steps, one.findings) for one in alone
     ]
+
+
+# What is called as deep as it gets. From 3.11 on code that has run often takes fewer places of the stack.
+AT_THE_BOTTOM = ["len('ab')", "round(1.5)", "next(y for y in 'a')", "sorted('ba', key=lambda y: y)", "h(1)"]
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("runtime", tested_runtimes())
+def test_how_often_code_has_run_decides_no_depth(native: Client, runtime: str):
+    checks = [EvaluateCheck("f(3)")] * 20 + [EvaluateCheck(f"f({depth})") for depth in range(994, 1001)]
+    texts = [
+        f"def h(x, y=1): return x\ndef g(): return {each}\ndef f(n): return f(n - 1) if n else g()"
+        for each in AT_THE_BOTTOM
+    ]
+    assert differing(native, [Task(text, checks, limits=LIMITS, runtime=runtime) for text in texts]) == []
 
 
 def nobody(checks: int) -> tuple[int, ...]:
