@@ -12,12 +12,16 @@ try:
 except KeyboardInterrupt:
     sys.exit(130)
 
+_ROOM = 64 << 20  # in addresses: what the modules take, and half as much again
+_NOT_MAPPED = "failed to map segment"  # glibc's words
+
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; see `cruxboxd.server.command`."""
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # its lines are not JSON, and what they say is said here
     try:
         with _quitting():
+            _find_room()
             from cruxboxd.server import command
     except ModuleNotFoundError as error:
         if error.name is None or error.name.split(".")[0] in ("cruxboxd", "cruxcell"):
@@ -25,10 +29,36 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sentence = f"{error.name} is not installed; a server needs more than a client: pip install 'cruxbox[server]'"
         print(f"cruxboxd: {sentence}", file=sys.stderr)
         sys.exit(2)
+    except (MemoryError, ImportError) as error:
+        if not _lacks_memory(error):
+            raise
+        _refuse_for_memory()
     try:
         command.main(arguments)
     except KeyboardInterrupt:  # before the command has its own handler
         sys.exit(130)
+
+
+def _find_room() -> None:
+    """Raises MemoryError where the modules have no room: what an import meets in the middle of that is any error."""
+    import mmap
+
+    try:
+        mmap.mmap(-1, _ROOM, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
+    except OSError:
+        raise MemoryError from None
+
+
+def _lacks_memory(error: BaseException) -> bool:
+    """Is it for want of memory that a module was not imported? The loader of C modules says so in words alone."""
+    return isinstance(error, MemoryError) or _NOT_MAPPED in str(error)
+
+
+def _refuse_for_memory() -> None:
+    """Exit code 1, as for whatever a daemon does not serve for."""
+    sentence = "refuses to serve: there is not enough memory to start; raise the limit on it (ulimit -v, ulimit -d)"
+    os.write(2, f"cruxboxd: {sentence}\n".encode())
+    os._exit(1)  # what is left to be done at the end may need memory, too
 
 
 def _quit(number: int, _frame: object) -> None:

@@ -291,14 +291,26 @@ def test_who_has_spent_its_cpu_time_does_not_stall():
     assert not queue.is_stalled([], True, may)
 
 
-def test_more_is_handed_out_with_a_head_up_to_the_quota():
-    queue = FairQueue(lambda name: Tenant(name, concurrent_checks=3))
-    jobs = [job() for _ in range(5)]
+def test_what_shares_a_worker_counts_as_one_in_a_quota():
+    """It is one of workers: a bundle of checks would otherwise take all of it, and the other workers stay idle."""
+    queue = FairQueue(lambda name: Tenant(name, concurrent_checks=2))
+    jobs = [job() for _ in range(6)]
     for one in jobs:
         queue.put(one)
     head = take(queue)
-    assert queue.take_more(head, lambda one: one is not jobs[1]) == [jobs[2], jobs[3]]
+    assert queue.take_more(head, lambda one: one in jobs[2:4]) == jobs[2:4]
+    other = take(queue)
+    assert other is jobs[1]
     assert take(queue) is None
+    for one in (head, jobs[2]):  # the worker goes on with the third
+        queue.done(one)
+        assert take(queue) is None
+    queue.put_first(jobs[3])
+    assert take(queue) is jobs[3]
+    assert take(queue) is None
+    for one in (other, jobs[3]):
+        queue.done(one)
+    assert [take(queue), take(queue), take(queue)] == [jobs[4], jobs[5], None]
 
 
 def test_what_was_not_handed_out_costs_its_tenant_all_the_same():

@@ -136,6 +136,14 @@ def test_a_low_limit_on_memory_is_not_said_to_be_one_on_processes(tmp_path, limi
     assert "raise the limit on memory (ulimit -v, ulimit -d), or lower --workers" in ended.stderr
 
 
+@pytest.mark.parametrize("size", [20_000_000, 45_000_000, 60_000_000])
+def test_too_little_memory_to_import_its_modules_is_said_in_a_sentence(tmp_path, size):
+    command = ["prlimit", f"--as={size}", sys.executable, "-m", "cruxboxd", "serve", f"--listen=unix:{tmp_path}/s"]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (ended.returncode, len(ended.stderr.splitlines())) == (1, 1), ended.stderr
+    assert "raise the limit on" in ended.stderr
+
+
 _LITTLE_MEMORY = """
 import os, resource, sys
 resource.setrlimit(getattr(resource, sys.argv[1]), (200 << 20, 200 << 20))

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field
 from itertools import chain, islice
@@ -59,7 +60,8 @@ class TenantQueue(Lines):
     """One tenant's jobs: those that wait, and those handed out."""
 
     ask_tenant: Callable[[], Tenant] = field(default=lambda: Tenant(""))
-    out: set[Job] = field(default_factory=set)
+    out: dict[Job, object] = field(default_factory=dict)  # each with its worker: those that share one have the same
+    workers: Counter[object] = field(default_factory=Counter)  # of how many of these jobs
     results: int = 0  # bytes that wait for their verdicts
     tag: float = 0.0
     used: Lately = field(default_factory=Lately)  # in checks by its weight
@@ -98,14 +100,28 @@ class TenantQueue(Lines):
         self.refill(time.monotonic())
         self.cpu_left_s -= cpu_s
 
+    def hand_out(self, job: Job, worker: object) -> None:
+        self.out[job] = worker
+        self.workers[worker] += 1
+
+    def is_back(self, job: Job) -> bool:
+        """It has no worker any more; False if it had none."""
+        if job not in self.out:
+            return False
+        worker = self.out.pop(job)
+        self.workers[worker] -= 1
+        if not self.workers[worker]:
+            del self.workers[worker]
+        return True
+
     @property
     def is_at_quota(self) -> bool:
         return self.is_full or self.is_overspent
 
     @property
     def is_full(self) -> bool:
-        """Does it have as much out as it may?"""
-        return 0 < self.tenant.concurrent_checks <= len(self.out)
+        """Does it have as many workers as it may?"""
+        return 0 < self.tenant.concurrent_checks <= len(self.workers)
 
     @property
     def is_overspent(self) -> bool:
@@ -142,8 +158,7 @@ class FairQueue:
     def put_first(self, job: Job) -> None:
         """A job that was handed out and comes back: it goes before the others of its priority."""
         queue = self._join(job.tenant)
-        if job in queue.out:
-            queue.out.discard(job)
+        if queue.is_back(job):
             self._pay(queue, -job.checks)
         queue.enter(job, first=True)
         self._count(job, 1)
@@ -198,12 +213,12 @@ class FairQueue:
                 if queue.may_come_back(outlet, place):
                     self._join(name).put_back(outlet, place)
 
-    def take(self, job: Job) -> Job:
-        """Hand a head out; its tenant pays for it."""
+    def take(self, job: Job, worker: object = None) -> Job:
+        """Hand a head out, for a worker of its own if not for this one; its tenant pays for it."""
         queue = self._queues[job.tenant]
         self._clock = max(self._clock, queue.tag)
         self._pay(queue, job.checks)
-        queue.out.add(job)
+        queue.hand_out(job, worker or object())
         self._drop(queue, job)
         return job
 
@@ -215,14 +230,13 @@ class FairQueue:
         return self._queues[job.tenant].used.at(now) * present < _LESS * self._used.at(now)
 
     def take_more(self, head: Job, goes_along: Callable[[Job], bool]) -> list[Job]:
-        """Hand out jobs that are to go with `head`, which was taken: of its tenant and priority, in their order."""
+        """Hand out jobs that are to share the worker of `head`, which was taken: of its tenant and priority, in their
+        order."""
         queue = self._queues[head.tenant]
         taken = []
         for job in list(islice(queue.lines[place_of(head)], LOOK_AHEAD)):
-            if queue.is_at_quota:
-                break
             if goes_along(job):
-                taken.append(self.take(job))
+                taken.append(self.take(job, queue.out[head]))
         return taken
 
     def next_of(self, head: Job, keys: Container[ZygoteKey]) -> Job | None:
@@ -239,10 +253,9 @@ class FairQueue:
         if queue is None:
             return
         queue.spend(cpu_ns / 1e9)
-        if job not in queue.out:
+        if not queue.is_back(job):
             self._pay(queue, cpu_ns / 1e9 / _CHECK_S)  # of a pair the half that was not handed out itself
             return
-        queue.out.discard(job)
         queue.left_at = time.monotonic()
         self._pay(queue, max(0.0, cpu_ns / 1e9 / _CHECK_S - job.checks))
 
