@@ -172,7 +172,7 @@ def parse_row(line: bytes | None) -> dict[str, Any]:
     begins = line.removeprefix(codecs.BOM_UTF8).strip()
     hint = "; a JSON Lines file has one object on each line" if begins[:1] == b"[" or begins == b"{" else ""
     try:
-        value = parse_json(line, unique=True)
+        value = parse_json(line.rstrip(b"\r\n"), unique=True)  # of a text that is cut short: that it has no end
     except NotJson as error:
         raise NotJson(f"{error}{hint}") from None
     if not isinstance(value, dict):

@@ -272,6 +272,37 @@ def test_a_helper_of_the_prompt_is_the_test_s_own_and_stays_the_program_s(server
     assert line["passed"] is (result == "passed")
 
 
+# As EvalPlus writes tests whose results are large: the reference with what stands above it.
+REFERRED = {
+    "task_id": "Mine/4",
+    "prompt": "def up(s):\n    return s.upper()\ndef low(s):\n",
+    "canonical_solution": "    return s.lower()\n",
+    "entry_point": "low",
+    "test": "def up(s):\n    return s.upper()\ndef ref_func(s):\n    return s.lower()\ndef check(candidate):\n"
+    "    for inp in [['aB'], ['']]:\n        assert candidate(*inp) == ref_func(*inp)\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("solution", "result"),
+    [
+        ("{prompt}    return s.lower()\n", "passed"),
+        ("{prompt}    return up(s).lower()\n", "passed"),
+        ("def up(s, by):\n    return by(s)\ndef low(s):\n    return up(s, str.lower)\n", "passed"),
+        ("def low(s):\n    return s.lower()\n", "passed"),
+        ("{prompt}    return up(s)\n", "failed: an assertion of"),
+        ("{prompt}    return s.lower() + up(s)[:0]\ndef up(s):\n    return ['x']\n", "failed: TypeError: can only"),
+    ],
+)
+def test_a_helper_that_a_test_has_for_its_reference_leaves_the_program_s_alone(server, folder, solution, result):
+    write("problems.jsonl", [REFERRED])
+    write("samples.jsonl", [{"task_id": "Mine/4", "solution": solution.format(**REFERRED)}])
+    assert main(["humaneval", "samples.jsonl", "--problems", "problems.jsonl", "--server", server, "--restart"]) == 0
+    (line,) = lines_of("samples.jsonl_results.jsonl")
+    assert line["result"].startswith(result)
+    assert line["passed"] is (result == "passed")
+
+
 def test_evalplus_s_tests_give_a_sample_no_import_that_it_lacks(server, folder):
     """They are made here, and its harness runs the sample by itself."""
     inputs = {"base_input": [[[1, 2]], [[]]], "plus_input": [], "atol": 0}

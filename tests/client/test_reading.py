@@ -47,10 +47,11 @@ def test_what_is_not_json_is_a_phrase(text, sentence):
 @pytest.mark.parametrize(
     ("line", "phrase"),
     [
-        (b"[\n", "is not JSON: Expecting value (column 1); a JSON Lines file has one object on each line"),
-        (b"{\n", "(column 1); a JSON Lines file has one object on each line"),
+        (b"[\n", "is not JSON: Expecting value (column 2); a JSON Lines file has one object on each line"),
+        (b"{\n", "(column 2); a JSON Lines file has one object on each line"),
         (b'\xef\xbb\xbf[{"id": 1}]', "must be an object, is a list; a JSON Lines file has one object on each line"),
         (b'{"id": "x', "is not JSON: Unterminated string starting at (column 8)"),
+        (b'{"id": "x\r\n', "is not JSON: Unterminated string starting at (column 8)"),
         (b"7", "must be an object, is a number"),
         (b" \n", "is empty"),
     ],

@@ -83,20 +83,27 @@ def _by_the_prompts_helpers(prompt: str, name: str, test: str) -> str:
     the test's are the sample's.
 
     They have names of the test's own, and what they import is theirs alone: what a test binds under a name of the
-    program may be the program's from then on, which would give a right `encode_cyclic` to one with a wrong one.
+    program may be the program's from then on, which would give a right `encode_cyclic` to one with a wrong one. So do
+    those that the test has itself, as EvalPlus's have that hold their reference: the program keeps its own.
     """
     head, tree = _parsed(prompt) or _parsed(f"{prompt}\n pass"), _parsed(test)  # the entry point may have no body there
     if head is None or tree is None:
         return test
-    helpers = [node for node in head.body if isinstance(node, ast.FunctionDef) and node.name != name]
-    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} & {node.name for node in helpers}
-    if not used:
+    helpers = [node for node in _functions(head) if node.name != name]
+    names = {node.name for node in helpers}
+    own = {node.name for node in _functions(tree)} & names
+    used = ({node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} & names) - own
+    if not used and not own:
         return test
     for helper in helpers:
         helper.body[:0] = filter(_may_stand_in_a_function, head.body)
-    renaming = _Renaming(node.name for node in helpers)
-    parts = [*map(renaming.visit, helpers), renaming.visit(tree)]
+    renaming = _Renaming(names)
+    parts = [renaming.visit(node) for node in [*(helpers if used else []), tree]]
     return "\n".join([*sorted(used), *map(ast.unparse, parts)])
+
+
+def _functions(tree: ast.Module) -> list[ast.FunctionDef]:
+    return [node for node in tree.body if isinstance(node, ast.FunctionDef)]
 
 
 def _parsed(source: str) -> ast.Module | None:
