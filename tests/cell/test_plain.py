@@ -267,7 +267,7 @@ GARBLED = {
     "a NaN of a deque": b"Wq" + u32(0) + NONE + u32(0) + u32(2),
     "a range of nothing": b"r" + u32(0),
     "a range without a step": b"r" + u32(5) + b"0,9,0",
-    "a set of a list": new(b"S", 1) + b"l" + u32(2) + u32(0),
+    "a set of a list": new(b"S", 1) + b"\0" + b"l" + u32(2) + u32(0),
     "a dict with a list for a key": new(b"d", 1) + b"l" + u32(2) + u32(0) + NONE,
     "a factory nobody knows": b"D" + u32(0) + b"?" + u32(0),
     "a factory that is missing": b"D" + u32(0),

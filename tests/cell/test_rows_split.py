@@ -303,7 +303,7 @@ def test_a_loop_is_looked_for_near_the_end():
     assert not may_have_rows("forget()\n")
 
 
-@pytest.mark.parametrize("told", [b"", b"?", b"NN", b"@\0\0\0\0", b"S" + bytes(4) + b"\1\0\0\0l" + bytes(8)])
+@pytest.mark.parametrize("told", [b"", b"?", b"NN", b"@\0\0\0\0", b"S" + bytes(4) + b"\1\0\0\0\0l" + bytes(8)])
 def test_a_value_is_made_when_it_is_asked_for(told: bytes):
     played = _Played([encode_tree([1], 100), told])
     assert (played.call(2), played.made) == ([1], 1)

@@ -272,6 +272,7 @@ TESTS = {
     "cruxcell/values/reader.py": [*_PLAIN, "fuzz/test_fuzz_bytes.py", *_PAIRS],
     "cruxcell/values/formulas.py": ["cell/test_formulas.py"],
     "cruxcell/values/images.py": ["cell/test_images.py"],
+    "cruxcell/values/sets.py": ["cell/test_sets.py", *_PLAIN, *_PAIRS],
     "cruxcell/values/sparse.py": ["cell/test_sparse.py"],
     "cruxcell/values/stdlib.py": [*_PLAIN, *_PAIRS],
     "cruxcell/values/tables.py": [*_TABLES, "cell/test_tables_of_all_kinds.py"],

@@ -39,6 +39,7 @@ SOURCES = tuple(
         "seal",
         "hear",
         "arenas",
+        "sets",
         "rule",
         "waiter",
     )

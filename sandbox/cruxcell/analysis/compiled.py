@@ -21,19 +21,20 @@ _MADE_BY = sys.version.encode() + b"\0"  # an interpreter that was replaced mean
 
 def told(value):
     # type: (Any) -> bytes
-    """Code or constants as bytes; none if they would be too many, or it is nested deeper than they can say."""
+    """Code or constants as bytes; none if they would be too many, or it is nested deeper than they can say, or a set in
+    it would have another order there: what a script makes of `{7, 3}` begins with the order of that."""
     try:
         data = _MADE_BY + marshal.dumps(value)
     except (ValueError, MemoryError):
         return b""
-    return data if len(data) <= MOST else b""
+    return data if len(data) <= MOST and _keeps_orders(value, data) else b""
 
 
 def loaded(data):
     # type: (bytes) -> CodeType | None
     """The code that `told` told; None where nothing was told, or by another interpreter."""
     code = _loaded(data)
-    return code if type(code) is type(loaded.__code__) else None
+    return code if type(code) is _CODE else None
 
 
 def loaded_list(data):
@@ -43,11 +44,25 @@ def loaded_list(data):
     return value if type(value) is list else None
 
 
-def as_loaded(code):
-    # type: (CodeType) -> CodeType
-    """The code as a worker has it that was told it. What is told of a set has an order of its own from 3.11 on, and
-    items that collide stand in a set in the order in which they came."""
-    return loaded(told(code)) or code
+def _keeps_orders(value, data):
+    # type: (Any, bytes) -> bool
+    """From 3.11 on, what is told of a set has an order of its own; and items that collide stand in one in the order in
+    which they came."""
+    orders = _orders_in(value)
+    return not orders or orders == _orders_in(loaded(data))
+
+
+def _orders_in(code):
+    # type: (Any) -> list[list[Any]]
+    """Of each set among the constants of code, how it is gone through; code that is none has no sets."""
+    pending = [const for each in all_codes(code) for const in each.co_consts] if type(code) is _CODE else []
+    found = []  # type: list[list[Any]]
+    for const in pending:
+        if type(const) in (tuple, frozenset):
+            pending.extend(const)
+        if type(const) is frozenset and len(const) > 1:
+            found.append(list(const))
+    return found
 
 
 def anew(code):
@@ -71,3 +86,6 @@ def _loaded(data):
     except (ValueError, TypeError, EOFError, MemoryError):
         return None
     return value
+
+
+_CODE = type(told.__code__)

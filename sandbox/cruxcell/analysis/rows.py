@@ -28,7 +28,7 @@ import _ast
 import builtins
 
 from cruxcell.analysis.bytecode import loaded_names, uses_its_own
-from cruxcell.analysis.compiled import as_loaded, told
+from cruxcell.analysis.compiled import told
 from cruxcell.analysis.operations import CALL_OPERATIONS, numbers
 from cruxcell.analysis.parsing import Invalid, compile_tree
 from cruxcell.analysis.plain_looks import KINDS, MODULES, PLAIN_BUILTINS, Unknown, decides_what_names_mean, uses_of
@@ -200,7 +200,7 @@ class _Script:
     def _evaluated(self, node):
         # type: (Any) -> Any
         """The value of a display of constants, in which no container stands twice."""
-        code = as_loaded(compile_tree(_ast.Expression(body=node)))
+        code = compile_tree(_ast.Expression(body=node))
         operations = frozenset(code.co_code[0::2])
         names = dict(self._head.numbers)  # type: dict[str, Any]
         names.update({name: _MAKERS[name] for name in _MAKERS.keys() - {*self._head.names, *self._inner.names}})

@@ -15,7 +15,6 @@ Read off the syntax tree. The constants are evaluated here, all by one expressio
 import _ast
 import builtins
 
-from cruxcell.analysis.compiled import as_loaded
 from cruxcell.analysis.parsing import Invalid, compile_tree, is_constant
 from cruxcell.analysis.syntax import only_parameter, walk
 from cruxcell.protocol import frames
@@ -205,7 +204,7 @@ def _evaluated(steps, others):
     if not is_constant(code):
         raise _Other
     try:
-        values = iter(eval(as_loaded(code), {"__builtins__": {}}))
+        values = iter(eval(code, {"__builtins__": {}}))
     except Exception:  # 1 / 0, say: it is raised where it stands
         raise _Other from None
     return [(next(values), next(values), next(values) if step[0] == AS_IT_IS else step[4]) for step in steps]

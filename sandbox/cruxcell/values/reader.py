@@ -3,7 +3,7 @@
 import struct
 from sys import intern as _intern
 
-from cruxcell.values import arrays, cells, images, made_tables, sparse, stdlib, views
+from cruxcell.values import arrays, cells, images, made_tables, sets, sparse, stdlib, views
 from cruxcell.values.containers import (
     MAX_DEPTH,
     Containers,  # noqa: F401 - in type comments
@@ -144,14 +144,14 @@ class Reader:
             self._is_filled(value)
         elif kind is bytearray:
             bytearray.__setitem__(value, slice(None), self.take(count))
+        elif kind is set:
+            bits = self.take(1)[0]
+            sets.fill(value, self.items(count, depth + 1), bits)
+            self._is_filled(value)
         else:
             items = self.items(count, depth + 1)
             if kind is list:
                 list.__setitem__(value, slice(None), items)
-            elif kind is set:
-                set.clear(value)
-                set.update(value, items)
-                self._is_filled(value)
             elif kind == "array":
                 value[:] = type(value)(value.typecode, items)
             else:
@@ -170,13 +170,23 @@ class Reader:
         self.containers.adopt(self.u32(), value)
         return self.fill(value, depth)
 
-    def frozen(self, make, depth):
-        # type: (Callable[[list[Any]], Any], int) -> Any
-        """A tuple or frozenset: what cannot change has its number behind it."""
+    def whole_tuple(self, depth):
+        # type: (int) -> tuple[Any, ...]
+        """What cannot change has its number behind it."""
         count = self.count()
-        value = make(self.items(count, depth + 1))
+        value = tuple(self.items(count, depth + 1))
         if count:
             self.containers.adopt(self.u32(), value)
+        return value
+
+    def whole_set(self, depth):
+        # type: (int) -> frozenset[Any]
+        count = self.count()
+        if not count:
+            return frozenset()
+        bits = self.take(1)[0]
+        value = sets.frozen(self.items(count, depth + 1), bits)
+        self.containers.adopt(self.u32(), value)
         return value
 
 
@@ -313,9 +323,9 @@ def _read_defaultdict(reader, depth):
 
 _NESTED = {
     ord("l"): _read_list,
-    ord("t"): lambda reader, depth: reader.frozen(tuple, depth),
+    ord("t"): Reader.whole_tuple,
     ord("S"): lambda reader, depth: reader.new(set(), depth),
-    ord("Z"): lambda reader, depth: reader.frozen(frozenset, depth),
+    ord("Z"): Reader.whole_set,
     ord("B"): lambda reader, depth: reader.new(bytearray(), depth),
     ord("d"): lambda reader, depth: reader.new({}, depth),
     ord("O"): _read_ordered,

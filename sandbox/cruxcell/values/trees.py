@@ -8,6 +8,7 @@ import struct
 
 from cruxcell.values.canonical import NotPlain, TooLarge, type_name
 from cruxcell.values.containers import MAX_DEPTH
+from cruxcell.values.sets import order_of
 from cruxcell.values.writer import write_complex, write_float, write_int, written
 
 TYPE_CHECKING = False
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
 _type, _len = type, len
-_sized, _u32 = struct.Struct("<cI").pack, struct.Struct("<I").pack
+_sized, _u32, _bits = struct.Struct("<cI").pack, struct.Struct("<I").pack, struct.Struct("<B").pack
 
 
 def encode_tree(value, budget):
@@ -55,11 +56,16 @@ class _Tree:
             raise NotPlain(type_name(value))
         if depth > MAX_DEPTH:
             raise NotPlain("a value nested more than %d deep" % MAX_DEPTH)
-        items = [each for pair in value.items() for each in pair] if tag == b"d" else value
+        items, order = value, b""
+        if tag == b"d":
+            items = [each for pair in value.items() for each in pair]
+        elif tag in (b"S", b"Z") and (value or tag == b"S"):
+            bits, items = order_of(value)
+            order = _bits(bits)
         if tag in (b"t", b"Z"):  # what cannot change has its number behind it, and the empty one has none
-            self._add(_sized(tag, _len(value)))
+            self._add(_sized(tag, _len(value)) + order)
         else:
-            self._add(_sized(tag, self._next()) + _u32(_len(value)))
+            self._add(_sized(tag, self._next()) + _u32(_len(value)) + order)
         for item in items:
             self.write(item, depth + 1)
         if tag in (b"t", b"Z") and value:

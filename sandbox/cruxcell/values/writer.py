@@ -2,7 +2,7 @@
 
 import struct
 
-from cruxcell.values import arrays, cells, images, sparse, stdlib, tables, views
+from cruxcell.values import arrays, cells, images, sets, sparse, stdlib, tables, views
 from cruxcell.values.canonical import NotPlain, TooLarge, type_name
 from cruxcell.values.containers import (
     MAX_DEPTH,
@@ -22,6 +22,7 @@ _complex = struct.Struct(">dd")
 _u32 = struct.Struct("<I")
 _small = struct.Struct("<ci").pack
 _sized = struct.Struct("<cI").pack
+_bits = struct.Struct("<B").pack
 _tagged_double = struct.Struct(">cd").pack
 _new_list = struct.Struct("<cII").pack
 _LONG = 1 << 16
@@ -126,7 +127,12 @@ class Writer:
         if kind in (tuple, frozenset):  # what cannot change is whole before it has a number
             self.parts.append(_sized(tag, kind.__len__(value)))
             if kind.__len__(value):  # of the empty one there is but one
-                self.items(value if type(value) is tuple else tuple(kind.__iter__(value)), depth)
+                if kind is frozenset:
+                    bits, items = sets.order_of(value)
+                    self.parts.append(_bits(bits))
+                else:
+                    items = value if type(value) is tuple else tuple(kind.__iter__(value))
+                self.items(items, depth)
                 self.parts.append(_u32.pack(self.number(value)))
             return
         self.parts.append(_sized(tag, self.number(value)))
@@ -172,12 +178,12 @@ class Writer:
                 arrays.write_content(self, value, depth)
             else:
                 views.write_content(self, value, base, depth)
-        elif kind == "table":
-            tables.write_content(self, value, depth)
-        elif kind == "sparse":
-            sparse.write_content(self, value, depth)
-        elif kind == "image":
-            images.write_content(self, value, depth)
+        elif kind in _CONTENTS:
+            _CONTENTS[kind](self, value, depth)
+        elif kind is set:
+            bits, items = sets.order_of(value)
+            self.parts.append(_u32.pack(len(items)) + _bits(bits))
+            self.items(items, depth)
         else:
             items = items_of(kind, value)
             self.parts.append(_u32.pack(len(items)))
@@ -281,4 +287,5 @@ _ATOMS = _by_address({
 })  # fmt: skip
 _SEQUENCES = _by_address({list: b"l", tuple: b"t", set: b"S", frozenset: b"Z", bytearray: b"B"})
 _INT, _FLOAT, _TEXT = id(int), id(float), id(str)
+_CONTENTS = {"table": tables.write_content, "sparse": sparse.write_content, "image": images.write_content}
 FACTORIES = {int: b"i", list: b"l", dict: b"d", set: b"s", str: b"S", float: b"f", bool: b"b", tuple: b"t"}

@@ -282,6 +282,8 @@ static PyMethodDef methods[] = {
     {"plain_call", cell_plain_call, METH_VARARGS, cell_plain_call_doc},
     {"report_value", cell_report_value, METH_VARARGS, cell_report_value_doc},
     {"keep_arenas", cell_keep_arenas, METH_O, cell_keep_arenas_doc},
+    {"set_order", cell_set_order, METH_O, cell_set_order_doc},
+    {"fill_set", cell_fill_set, METH_VARARGS, cell_fill_set_doc},
     {"end_as", cell_end_as, METH_O, cell_end_as_doc},
     {NULL, NULL, 0, NULL},
 };
