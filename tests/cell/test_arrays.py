@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from containers_by_hand import EIGHT, OPEN, ROOM, SHAPE, Ends, numpy, plain, u32
 from cruxcell.values import arrays, transfer
-from cruxcell.values.canonical import NotPlain
+from cruxcell.values.canonical import NotPlain, canon
 from cruxcell.values.containers import MAX_DEPTH, Containers, Garbled
 from cruxcell.values.reader import Reader
 from cruxcell.values.writer import Writer
@@ -85,6 +85,23 @@ def test_what_has_no_bytes_crosses(value: Any):
     found: Any = transfer.decode(transfer.encode(value, ROOM))
     assert type(found) is type(value)
     assert (found.shape, found.dtype) == (value.shape, value.dtype)
+
+
+@pytest.mark.parametrize("text", ["", "a", "\0", "a\0", "a\0b\0\0", "\ud800", "🙂\0"])
+def test_texts_and_bytes_of_numpy_keep_the_zeros_at_their_end(text: str):
+    for value in (numpy.str_(text), numpy.bytes_(text.encode("utf-8", "surrogatepass"))):
+        found: Any = transfer.decode(transfer.encode(value, ROOM))
+        assert (type(found), found, len(found), found.dtype) == (type(value), value, len(value), value.dtype)
+        plain_one = text if isinstance(value, str) else text.encode("utf-8", "surrogatepass")
+        assert canon(value, ROOM) == canon(plain_one, ROOM)
+
+
+@pytest.mark.parametrize(
+    "parts", [("<U2", (), b"a\0\0\0"), ("|S2", (), b"a"), ("<U1", (), b"\0\0\x11\0"), ("<U1", [], b"a\0\0\0")]
+)
+def test_a_text_of_numpy_is_made_of_no_other_bytes(parts: tuple[Any, ...]):
+    with pytest.raises((ValueError, TypeError)):
+        arrays.made_scalar(list(parts))
 
 
 NAMES = {"text": plain("<i4,(1,)i4"), "tuple": b"t" + u32(1) + plain("<") + u32(2), "list": plain(["<", "f"])}

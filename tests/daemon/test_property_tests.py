@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 import pytest
-from cruxbox import Client, Outcome, ScriptCheck, Task
+from cruxbox import Client, Limits, Outcome, ScriptCheck, Task
 
 RIGHT = """
 def runs(text):
@@ -32,6 +32,8 @@ settings.register_profile("few", max_examples=30, derandomize=True, database=Non
                           suppress_health_check=list(HealthCheck))
 settings.load_profile("few")
 """
+# How far an example is made smaller takes a second of a fast host.
+LIMITS = Limits(cpu_ms=30_000, wall_ms=60_000)
 FUNCTION = """
 @given(st.text(alphabet="ab", min_size=1), st.integers(0, 3))
 def test_back(text, more):
@@ -79,7 +81,8 @@ def client():
 @pytest.mark.parametrize("name", SUITES)
 def test_a_suite_of_properties(client: Client, name: str):
     script, framework = SUITES[name]
-    tasks = [Task(program, [ScriptCheck(HEAD + script, framework=framework)]) for program in (RIGHT, WRONG)]
+    check = ScriptCheck(HEAD + script, framework=framework)
+    tasks = [Task(program, [check], limits=LIMITS) for program in (RIGHT, WRONG)]
     right, wrong = client.check(tasks)
     assert right.outcome is Outcome.PASSED, right
     assert wrong.outcome is Outcome.FAILED, wrong

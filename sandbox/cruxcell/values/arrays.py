@@ -143,6 +143,21 @@ def made(parts, order="C"):
     return numpy.frombuffer(data, dtype=dtype).reshape(shape).copy(order)
 
 
+def made_scalar(parts):
+    # type: (list[Any]) -> Any
+    """Of a text or bytes, not by an array: that would leave out the zeros at the end."""
+    name, shape, data = parts
+    dtype = read_type(name)
+    if dtype.kind not in "US" or type(shape) is not tuple or shape or type(data) is not bytes:
+        return made(parts)[()]
+    numpy, data = __import__("numpy"), data[: dtype.itemsize]
+    if len(data) != dtype.itemsize:
+        raise ValueError("a text that cannot be")
+    if dtype.kind == "S":
+        return numpy.bytes_(data)
+    return numpy.str_(data.decode("utf-32-be" if name[0] == ">" else "utf-32-le", "surrogatepass"))
+
+
 def _record(dtype, kind, data):
     # type: (Any, str, Any) -> Any
     numpy = __import__("numpy")

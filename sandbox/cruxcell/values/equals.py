@@ -170,9 +170,12 @@ _GETSET = type(type.__dict__["__module__"])
 # Types of libraries whose values equal plain data or only their like: (module, name) -> what the value equals; a tuple
 # of what it is and consists of; None if it equals nothing. A float32 equals the floats that are nearest to it, so no
 # single one.
-_NUMPY = ["bool", "bool_", "float64", "complex128", "str_", "bytes_"]
+_NUMPY = ["bool", "bool_", "float64", "complex128"]
 _NUMPY += ["%sint%d" % (sign, bits) for sign in ("", "u") for bits in (8, 16, 32, 64)]
 _EQUALS = {("numpy", name): _of_numpy for name in _NUMPY}  # type: dict[tuple[str, str], Any]
+# Texts and bytes by themselves: `item` leaves out the zeros at the end.
+_EQUALS["numpy", "str_"] = lambda _kind, value: str.__str__(value)
+_EQUALS["numpy", "bytes_"] = lambda _kind, value: bytes.__getitem__(value, slice(None))
 _EQUALS["fractions", "Fraction"] = _of_fraction
 _EQUALS["decimal", "Decimal"] = _of_decimal
 _EQUALS["builtins", "range"] = _of_range

@@ -309,7 +309,7 @@ _MAKERS = {
     b"z": _timezone,
     b"Z": _named_zone,
     b"u": lambda values: __import__("uuid").UUID(int=_typed(values, int)[0]),
-    b"a": lambda values: arrays.made(values)[()],
+    b"a": arrays.made_scalar,
     b"n": arrays.made_type,
     b"p": _pattern,
     b"x": _of_text,
