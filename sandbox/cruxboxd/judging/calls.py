@@ -240,7 +240,6 @@ class CallEvaluator:
             output=self._task.limits.output_bytes,
         )
         job = self._job(messages.JOB_CALLS, fields, asked)
-        job.setting = self._setting
         job.may_share = bool(way.flags & payloads.SHARE) and job.setting is None
         job.seals = len(checks) + 1 if len(checks) > 1 else 0  # only who may share is not alone
         return job
@@ -251,9 +250,7 @@ class CallEvaluator:
         """Arguments computed in a worker without the program, then applied in another."""
         fields = [self._program, encoded(check.call)]
         asked = charging.one_answer(self._task.limits, value_bytes=messages.MAX_ARGUMENTS)
-        job = self._job(messages.JOB_ARGUMENTS, fields, asked)
-        job.setting = self._setting
-        result = await self._scheduler.run(job)
+        result = await self._scheduler.run(self._job(messages.JOB_ARGUMENTS, fields, asked))
         report, judged = result.read(asked), charging.read_single(result, asked, self._task.limits)
         if report.plan is not None and report.plan.classes == messages.INVALID:
             detail = report.plan.detail_of(0)
@@ -294,9 +291,7 @@ class CallEvaluator:
         """The result of a job that answers one check with a value."""
         limits = self._task.limits
         asked = charging.one_answer(limits)
-        job = self._job(kind, fields, asked)
-        job.setting = self._setting
-        return charging.read_single(await self._scheduler.run(job), asked, limits)
+        return charging.read_single(await self._scheduler.run(self._job(kind, fields, asked)), asked, limits)
 
     def _key(self, texts: Collection[bytes]) -> ZygoteKey:
         return self._scheduler.kinds.key(self._task.runtime, self._hash_seed, texts, self._task.setting.has_files)
@@ -310,6 +305,7 @@ class CallEvaluator:
             kind=kind,
             fields=fields,
             limits=task.limits,
+            setting=self._setting,
             tenant=task.tenant,
             interactive=task.interactive,
             follows=self._follows,
