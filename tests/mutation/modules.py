@@ -298,6 +298,7 @@ LEFT_OUT = {
     "cruxcell/jobs/probe.py": "the daemon's own checks of its confinement",
     "cruxcell/jobs/programs.py": "runs in the candidate's process; the daemon believes none of it",
     "cruxcell/jobs/stack_limit.py": "runs in the candidate's process; the daemon believes none of it",
+    "cruxcell/jobs/stand_ins.py": "runs in the candidate's process; the daemon believes none of it",
     "cruxcell/protocol/header.py": "writes the native helper's header from the constants",
     "cruxcell/protocol/messages.py": "constants",
     "cruxcell/protocol/payloads.py": "constants",

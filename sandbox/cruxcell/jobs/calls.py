@@ -8,7 +8,7 @@ from cruxcell.analysis.determinism import has_sets, is_seedless
 from cruxcell.analysis.hermetic import may_share_by, names_bound_by, names_bound_for
 from cruxcell.analysis.operands import Inspector, call_findings, is_literal
 from cruxcell.analysis.parsing import CHECK, PROGRAM, Invalid, OutOfRoom, classify_call, compile_text
-from cruxcell.jobs import devices, disk_figures, stack_limit
+from cruxcell.jobs import stand_ins
 from cruxcell.jobs.checker_guard import guard_of
 from cruxcell.jobs.context import RULE, JobContext  # noqa: F401 - in type comments
 from cruxcell.namespace import fresh_namespace, module_namespace, set_recursion_depth
@@ -146,8 +146,7 @@ def begin_alone(context, source):
     # type: (JobContext, str) -> None
     """Nothing follows what runs now, so its program may have functions of ours. `os.statvfs` stays refused."""
     context.last_check()
-    devices.install_for(source)
-    stack_limit.install_for(source)
+    stand_ins.install_for(source, 0)
 
 
 def no_seal(report, index, record=b""):  # noqa: ARG001 - as the helper's
@@ -319,9 +318,7 @@ def run_apply(context, fields, read=None):
         return
     namespace = module_namespace()
     guard = guard_of(context, program) if read is not None else None
-    devices.install_for(source)
-    stack_limit.install_for(source)
-    disk_figures.install_for(source, context.scratch_bytes)
+    stand_ins.install_for(source, context.scratch_bytes)
     context.start(messages.DIRECT, 1)
     try:
         context.run(program, namespace)

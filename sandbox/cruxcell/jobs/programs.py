@@ -9,7 +9,7 @@ from sys import settrace
 
 from cruxcell.analysis.parsing import PROGRAM, Invalid, compile_text, parse_text
 from cruxcell.analysis.vacuous import refuse_vacuous
-from cruxcell.jobs import devices, disk_figures, stack_limit
+from cruxcell.jobs import stand_ins
 from cruxcell.jobs.audit_guard import Guard
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
 from cruxcell.jobs.program_module import compiled
@@ -70,9 +70,7 @@ def run_stdio(context, fields, at_the_end=_AT_THE_END):
         return
     context.start(messages.DIRECT, 3)
     _open_streams(bool(context.step_limit))
-    devices.install_for(source)
-    stack_limit.install_for(source)
-    disk_figures.install_for(source, context.scratch_bytes)
+    stand_ins.install_for(source, context.scratch_bytes)
     if any(name in fields[1] for name in _READ_LINES):
         _show_lines_of(source)
     sys.argv = [PROGRAM_FILE, *context.arguments]
@@ -285,7 +283,7 @@ def run_script(context, fields):
             context.send(records.findings(0, [found]))
         else:
             _import_what_makes_code(source + script)
-            devices.install_for(source + script)
+            stand_ins.install_for(source + script, context.scratch_bytes)
             guard.raise_it()
             suite.is_compiled(test, guard)
             _run_both(context, program, test, suite, fields[3].decode())

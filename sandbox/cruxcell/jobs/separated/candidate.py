@@ -7,7 +7,7 @@ from sys import getrecursionlimit, setrecursionlimit
 
 from cruxcell.analysis.bytecode import lacked_names
 from cruxcell.analysis.parsing import PROGRAM, Invalid, compile_text
-from cruxcell.jobs import devices, disk_figures, stack_limit
+from cruxcell.jobs import stand_ins
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
 from cruxcell.jobs.separated.crossing.classes import state_of
 from cruxcell.jobs.separated.exchange.link import CALL, Link, connect
@@ -54,9 +54,7 @@ def run_serve(context, fields):
     if name:
         sys.modules[CANDIDATE] = sys.modules[name]  # by which the other half names it
     server = _Server(context, program, namespace)
-    devices.install_for(text)
-    stack_limit.install_for(text)
-    disk_figures.install_for(text, context.scratch_bytes)
+    stand_ins.install_for(text, context.scratch_bytes)
     changed_times.install_for(text)
     keep(text)
     context.start(messages.DIRECT, 1)

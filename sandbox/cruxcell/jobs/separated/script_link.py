@@ -7,7 +7,6 @@ from _thread import get_ident as _get_ident
 
 from cruxcell.analysis.bytecode import IMPORTS, SETS_ATTRIBUTES, dissect, names_in, names_of, uses_its_own
 from cruxcell.analysis.parsing import CHECK
-from cruxcell.jobs import disk_figures
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
 from cruxcell.jobs.program_module import of_main
 from cruxcell.jobs.separated.crossing.exceptions import answered
@@ -145,7 +144,6 @@ class ScriptLink(Link):
             follow(self)
         follow_named(self.texts, source)
         changed_times.install_for(source)
-        disk_figures.install_for(source, self._context.scratch_bytes)
         root = root_of(entry_point)
         self._names.provide(script, source, root, bound, lender.names | suite.names)
         self._lender = lender

@@ -3,7 +3,7 @@
 from cruxcell.analysis.compiled import loaded
 from cruxcell.analysis.parsing import Invalid, parse_text
 from cruxcell.analysis.vacuous import refuse_vacuous, surely_tests
-from cruxcell.jobs import devices
+from cruxcell.jobs import stand_ins
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
 from cruxcell.jobs.program_module import compiled, refuse_loading
 from cruxcell.jobs.separated.crossing.exceptions import ANSWERED
@@ -41,7 +41,7 @@ def run_test(context, fields, is_rehearsal=False):
         context.refuse("the script: %s" % error)
         return
     suite.is_compiled(script)
-    devices.install_for(suite.code)
+    stand_ins.install_for(suite.code, context.scratch_bytes)
     context.start(messages.DIRECT, _BETWEEN)
     link = ScriptLink(context, suite.namespace, token, suite.of_program)
     link.results = suite.results

@@ -1,0 +1,14 @@
+"""What a program gets in place of what the host refuses: devices, a larger stack, how full the disk is.
+
+Only where its text names such a thing: all others have the library's own functions.
+"""
+
+from cruxcell.jobs import devices, disk_figures, stack_limit
+
+
+def install_for(source, scratch_bytes):
+    # type: (str, int) -> None
+    """`scratch_bytes`: size of the worker's scratch folder; with 0 `os.statvfs` stays refused."""
+    devices.install_for(source)
+    stack_limit.install_for(source)
+    disk_figures.install_for(source, scratch_bytes)
