@@ -8,8 +8,9 @@ import time
 import pytest
 from cruxboxd.judging.judge import Judge
 from cruxboxd.judging.tasks import StepCount, Task
-from cruxboxd.settings.config import DEFAULT_LIMITS
+from cruxboxd.settings.config import DEFAULT_LIMITS, Config
 from cruxboxd.tenancy import starts
+from cruxboxd.tenancy.admission import Admission
 from cruxboxd.tenancy.starts import Starts
 
 
@@ -36,6 +37,15 @@ async def test_a_place_is_free_as_soon_as_its_request_has_earned_it(monkeypatch)
     await asyncio.sleep(0.1)  # nothing frees it for who was refused after the answer
     assert places._begun == {"a": 1}
     third.answered()
+
+
+@pytest.mark.parametrize(("workers", "places"), [(1, 16), (4, 16), (5, 20), (64, 256)])
+async def test_a_tenant_has_four_places_a_worker_and_at_least_sixteen(workers, places):
+    starts_of = Admission(Config(workers=workers), True, lambda: 0.0, lambda _: 0.0).starts
+    for _ in range(places):
+        await asyncio.wait_for(starts_of.begin("a"), 5)
+    with pytest.raises(asyncio.TimeoutError):
+        await asyncio.wait_for(starts_of.begin("a"), 0.05)
 
 
 async def test_without_a_bound_nobody_waits():
