@@ -160,3 +160,31 @@ print(json.dumps(kept))
 @pytest.mark.parametrize("twin", [each for each in twins() if each.name == "pure"], ids=str)
 def test_code_is_told_only_with_its_sets_in_their_order(twin: Twin):
     assert 0 < twin.ask(SETS) < 38 * 4
+
+
+# What a text is compiled to is the same whatever else was compiled in the process before: also the order of its sets.
+ALIKE = r"""
+import json, random
+from cruxcell.analysis.parsing import compile_text, compile_tree, parse_text
+rng = random.Random(7)
+def sets_in(code):
+    found = [list(const) for const in code.co_consts if type(const) is frozenset]
+    return found + [each for const in code.co_consts if type(const) is type(code) for each in sets_in(const)]
+def both(items):
+    text = "def f(x):\n    return [x for y in {%s}] + [x in {%s}]" % (items, items)
+    tree = parse_text("[x for x in {%s}]" % items, "eval")
+    return sets_in(compile_text(text, "a", "exec")) + sets_in(compile_tree(tree))
+WAYS = [lambda word: "%r" % word, lambda word: "%r + %r" % (word[:2], word[2:]), lambda word: "(%r,)" % word, len]
+every = []
+for size in [*range(2, 13)] * 20:
+    words = ["".join(rng.choices("abcdefghij", k=rng.choice([1, 4, 7]))) for _ in range(size)]
+    every.append((words, ", ".join(str(rng.choice(WAYS)(word)) for word in words)))
+before = [both(items) for _, items in every]
+known = [compile("x = %r" % (tuple(words),), "b", "exec") for words, _ in every]
+print(json.dumps([before == [both(items) for _, items in every], len(before)]))
+"""
+
+
+@pytest.mark.parametrize("twin", [each for each in twins() if each.name == "pure"], ids=str)
+def test_texts_that_were_compiled_before_leave_sets_their_order(twin: Twin):
+    assert twin.ask(ALIKE) == [True, 220]

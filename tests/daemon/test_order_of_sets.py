@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
-from cruxbox import Assurance, CallCheck, Client, Outcome, ScriptCheck, Task
+from behaviours import tested_runtimes
+from cruxbox import Assurance, CallCheck, Client, EvaluateCheck, Isolation, Outcome, ScriptCheck, Task
 
 pytestmark = pytest.mark.kernel
+
+PROCESS = Isolation.PROCESS
 
 PROGRAM = """
 def f(s):
@@ -54,3 +58,26 @@ def test_another_order_is_another_list(native: Client):
     wrong = order[::-1]
     task = Task(program, [ScriptCheck(f"assert list(f(0)) != {wrong}"), ScriptCheck(f"assert list(f(0)) == {wrong}")])
     assert [each.outcome for each in native.check([task])] == [Outcome.PASSED, Outcome.FAILED]
+
+
+def words(rng: random.Random) -> list[str]:
+    return ["".join(rng.choices("abcdefghij", k=7)) for _ in range(rng.choice([4, 6, 9, 12]))]
+
+
+@pytest.mark.parametrize("runtime", tested_runtimes())
+def test_the_texts_of_others_leave_sets_their_order(native: Client, runtime: str):
+    """Of other checks in the same worker, which the interpreter has met when it compiles a set of the same texts."""
+    rng = random.Random(11)
+    every = [words(rng) for _ in range(40)]
+    displays = ["{" + ", ".join(map(repr, each)) + "}" for each in every]
+    checks = [EvaluateCheck(f"f({each})") for pair in zip(map(tuple, every), displays) for each in pair]
+    others = [Task(f"def f(x):\n    return {tuple(each)}", [EvaluateCheck("f(1)")], runtime=runtime) for each in every]
+    tasks = [Task(f"def f(x):\n    return [y for y in {each}]", [EvaluateCheck("f(1)")]) for each in displays]
+    tasks = [replace(each, runtime=runtime) for each in tasks]
+    task = Task(PROGRAM, checks, runtime=runtime)
+    alone = [verdict.value for verdict in native.check([replace(each, isolation=PROCESS) for each in [task, *tasks]])]
+    together = [verdict.value for verdict in native.check([task, *others, *tasks])]
+    assert alone[:80] == together[:80]
+    assert alone[80:] == together[120:]
+    one_by_one = native.check([each for pair in zip(others, tasks) for each in pair])
+    assert alone[80:] == [verdict.value for verdict in one_by_one][1::2]

@@ -6,6 +6,7 @@ Only ever used inside a worker: CPython's parser may crash on hostile text, and 
 import opcode
 
 from cruxcell.analysis.operations import CALL_OPERATIONS, CONSTANT_OPERATIONS, numbers
+from cruxcell.analysis.syntax import walk
 from cruxcell.protocol import messages
 
 TYPE_CHECKING = False
@@ -55,13 +56,48 @@ def compile_tree(tree, mode="eval"):
 def _compile(source, filename, mode, flags):
     # type: (Any, str, str, int) -> Any
     try:
-        return compile(source, filename, mode, flags, _DONT_INHERIT)
+        return compile_alike(source, filename, mode, flags)
     except SyntaxError as error:
         raise Invalid("%s (line %s)" % (error.msg, error.lineno)) from None
     except (RecursionError, MemoryError):  # the parser runs out of its stack, or really of memory
         raise OutOfRoom("nested too deep, or too large, to be parsed") from None
     except (ValueError, UnicodeError, OverflowError) as error:
         raise Invalid("cannot be parsed: %s" % error) from None
+
+
+def compile_alike(source, filename, mode, flags=0):
+    # type: (Any, str, str, int) -> Any
+    """As `compile`, but for the order of a set with texts among the constants. The compiler puts that together anew,
+    and items that collide get another order, if the interpreter knows one of the texts already: from one of another
+    check that was compiled in this process, say. Here it always knows them."""
+    made = compile(source, filename, mode, flags, _DONT_INHERIT)
+    if flags or not _orders_texts(made):
+        return made
+    if type(source) is not str:
+        _renew_texts(source)
+    return compile(source, filename, mode, flags, _DONT_INHERIT)  # while `made` is there
+
+
+def _orders_texts(code):
+    # type: (CodeType) -> bool
+    """Is there a set with texts among the constants? Those of one character are the same everywhere."""
+    pending = [code]
+    for each in pending:
+        for const in each.co_consts:
+            if type(const) is _Code:
+                pending.append(const)
+            elif type(const) is frozenset and any(type(item) is str and len(item) > 1 for item in const):
+                return True
+    return False
+
+
+def _renew_texts(tree):
+    # type: (Any) -> None
+    """The texts in the sets of a tree become objects of their own, as they are where a text is parsed."""
+    for node in walk(tree):
+        for item in getattr(node, "elts", ()):
+            if type(getattr(item, "value", None)) is str:
+                item.value = "".join(list(item.value))
 
 
 def compile_expression(text):

@@ -7,7 +7,7 @@ only: most workers need none.
 import sys
 
 from cruxcell.analysis.bytecode import dissect
-from cruxcell.analysis.parsing import CHECK, Invalid, parse_text
+from cruxcell.analysis.parsing import CHECK, Invalid, compile_alike, parse_text
 from cruxcell.analysis.syntax import walk
 from cruxcell.jobs.kept import Kept
 from cruxcell.jobs.program_module import refuse_taken
@@ -127,7 +127,7 @@ class _Doctest(Suite):
 def _compiled(example):
     # type: (str) -> Any
     try:
-        return compile(example, CHECK, "single", 0, True)
+        return compile_alike(example, CHECK, "single")
     except SyntaxError as error:
         raise Invalid(str(error)) from None
 
