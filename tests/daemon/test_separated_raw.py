@@ -89,6 +89,15 @@ RAW = {
     "questions without end": "\nfor n in range(1, 10**9): message(b'q', n, u32(0, 2) + text(b'names') + b'N')",
     "what the test has forgotten": "message(b'v', 3, u32(0, 1) + small(8), *range(1000))",
     "a value of the library made wrongly": "value(b'Vd' + u32(1) + text(b'8' * 10 + b'x'))",
+    "a set with a table that none has": "value(b'S' + u32(101, 2) + bytes([40]) + b'NT')",
+    "a set with more items than places": "value(b'S' + u32(101, 6) + bytes([3]) + b'NTF' + small(7) + small(8) + small(9))",
+    "a set of lists": "value(b'S' + u32(101, 1) + bytes([3]) + b'l' + u32(103, 0))",
+    "a frozenset of lists": "value(b'Z' + u32(1) + bytes([3]) + b'l' + u32(103, 0) + u32(101))",
+    "a set that holds itself": "value(b'S' + u32(101, 1) + bytes([3]) + b'@' + u32(101))",
+    "one thing as often as a large table has room": "value(b'S' + u32(101, 1 << 17) + bytes([20]) + b'N' * (1 << 17))",
+    "a hundred of such sets":
+        "value(b'l' + u32(101, 100) + b''.join(b'S' + u32(103 + 2 * n, 1 << 17) + bytes([20]) + b'N' * (1 << 17) "
+        "for n in range(100)))",
     "an array that is too small":
         "value(b'A' + u32(101) + text(b'<i8') + b't' + u32(1) + small(9) + u32(103) + b'b' + u32(0))",
 }  # fmt: skip
