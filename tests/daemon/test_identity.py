@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import ssl
@@ -205,6 +206,38 @@ def test_a_certificate_that_grpc_does_not_take_is_not_said_to_be_an_address_in_u
     cert, key = authority.issue("server")
     ended = cruxboxd("--listen=127.0.0.1:0", f"--tls-cert={cert}", f"--tls-key={key}")
     assert "or gRPC takes no certificate or key of this kind" in ended.stderr
+
+
+def test_a_certificate_that_grpc_does_not_take_is_not_said_to_have_been_read(tmp_path):
+    """An authority that was withdrawn with it would stay good, and the log say that it is not."""
+    authority, withdrawn = Authority(tmp_path / "ca"), Authority(tmp_path / "other")
+    cert, key = authority.issue("server")
+    trusted = tmp_path / "trusted.crt"
+    trusted.write_bytes(authority.ca.read_bytes() + withdrawn.ca.read_bytes())
+    good = cert.read_bytes(), key.read_bytes()
+    odd = [path.read_bytes() for path in Authority(tmp_path / "odd", curve="secp256k1").issue("server")]
+    mutual = ["--tls-cert", str(cert), "--tls-key", str(key), "--tls-client-ca", str(trusted)]
+    mine, theirs = (Tls(authority.ca, *one.issue("a", "DNS:a")) for one in (authority, withdrawn))
+
+    def enters(tls: Tls) -> bool:
+        with Client(daemon.target, tls=tls, retries=0) as client, contextlib.suppress(Unavailable):
+            client.info()
+            return True
+        return False
+
+    with Served(tmp_path, *mutual, tls=mine) as daemon:
+        assert enters(mine)
+        assert enters(theirs)
+        cert.write_bytes(odd[0])
+        key.write_bytes(odd[1])
+        trusted.write_bytes(authority.ca.read_bytes())
+        until(lambda: enters(mine) and f"--tls-key {key}: gRPC takes none of this kind" in daemon.log)
+        assert "certificates read anew" not in daemon.log
+        cert.write_bytes(good[0])
+        key.write_bytes(good[1])
+        until(lambda: not enters(theirs))
+        assert "certificates read anew" in daemon.log
+        assert enters(mine)
 
 
 def serial(port: int) -> str:
