@@ -41,7 +41,8 @@ class _Setup:
         self.opened = frozenset(_list(fields[14]))  # by a test
         self.threads = fields[15] == b"1"
         self.scratch_bytes = int(fields[16])  # of a scratch folder, where a worker has one
-        self.empty_folder = os.fsdecode(fields[17])
+        self.version = os.fsdecode(fields[17])  # of the interpreter that the daemon found
+        self.empty_folder = os.fsdecode(fields[18])
 
 
 def _list(field):
@@ -71,6 +72,7 @@ def main():
 def _prepare(setup, parent):
     # type: (_Setup, int) -> Kind
     """All that zygotes of a kind have in common, done once. No module of the harness can be imported after it."""
+    _be_as_found(setup)
     from cruxcell import native, rehearsal, seal, template  # noqa: F401 - while bytecode is kept
     from cruxcell.analysis import unknown
     from cruxcell.confinement import linux
@@ -99,6 +101,14 @@ def _prepare(setup, parent):
     gc.disable()
     gc.freeze()
     return template.Kind(helper, context, setup.threads, ways)
+
+
+def _be_as_found(setup):
+    # type: (_Setup) -> None
+    """What a verdict says of its interpreter is what the daemon found, and so are its modules and its helper."""
+    version = sys.version.split()[0]
+    if version != setup.version:
+        raise RuntimeError("it is Python %s now, and was %s when the daemon started" % (version, setup.version))
 
 
 def _have_one_thread(setup):

@@ -8,13 +8,14 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
+from cruxboxd.scheduling import fleet as fleets
 from cruxboxd.scheduling import scheduler as schedulers
 from cruxboxd.scheduling import starvation
 from cruxboxd.scheduling.bundles import Bundle
 from cruxboxd.zygotes.exit import Exit
 from cruxboxd.zygotes.jobs import Result
-from cruxboxd.zygotes.launch import StartError
-from cruxboxd.zygotes.retry import RETRY
+from cruxboxd.zygotes.launch import Hung, StartError
+from cruxboxd.zygotes.retry import RETRY, RetryPolicy
 from cruxboxd.zygotes.setup import ZygoteKey
 from cruxcell.protocol import messages
 from made_up_zygotes import DONE, KEY, LIMITS, MIB, OTHER, Daemon, Told, Zygote, job, made_up, settle  # noqa: F401 - a fixture
@@ -76,6 +77,35 @@ async def test_a_zygote_that_does_not_start_is_our_failure(monkeypatch: pytest.M
         await daemon.fleet.start(OTHER)
     with pytest.raises(StartError):
         await daemon.fleet.open(OTHER)
+
+
+@pytest.mark.parametrize("kind", [KEY, OTHER])
+async def test_one_start_that_hangs_is_enough_where_there_is_no_zygote_of_its_kind(kind, monkeypatch):
+    """To try again takes as long. Where there is one, what waits is for that."""
+
+    def fail(_key: ZygoteKey) -> None:
+        raise Hung("python")
+
+    monkeypatch.setattr(fleets, "RETRY", RetryPolicy(pause_s=0))
+    daemon = await Daemon(zygotes=8).open()
+    busy = await daemon.put(*[job() for _ in range(2)])
+    monkeypatch.setattr(Zygote, "starts", staticmethod(fail))
+    for zygote in daemon.zygotes:
+        zygote.slow = True
+    daemon.fleet._lacking[KEY] = 0
+    (waiting,) = await daemon.put(job(key=kind))
+    if kind == OTHER:
+        assert (await waiting).error == "no zygote: python was not ready within 30 s"
+        assert daemon.observer.said == ["zygote_start"]
+    else:
+        for _ in range(100):
+            await settle()
+        assert len(daemon.observer.said) > RETRY.attempts
+        assert not waiting.done()
+        daemon.zygotes[0].end()
+        await settle()
+        daemon.zygotes[0].end()
+        assert (await waiting) == (await busy[0]) == DONE
 
 
 async def test_a_seal_that_broke_is_told():

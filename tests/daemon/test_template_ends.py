@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import socket
+import sys
 import time
 from contextlib import ExitStack, suppress
 from dataclasses import replace
@@ -53,6 +54,18 @@ async def test_one_that_says_why_it_cannot_serve_is_not_asked_again(tmp_path: Pa
     assert [(type(one), str(one)) for one in came] == [(StartError, "ValueError: no")] * 2
     for one in kept:
         one.zygote.kill("")
+    template.close()
+
+
+async def test_another_interpreter_than_the_one_that_was_found_does_not_serve(tmp_path: Path):
+    """Verdicts would be said to be of that, and no seal stand between checks where its helper does not fit."""
+    was, now = "3.0.0", sys.version.split()[0]
+    setup, kept = SETUPS(KEY), Kept()
+    assert setup.fields[-1] == now.encode()
+    template = Template(replace(setup, fields=[*setup.fields[:-1], was.encode()]))
+    with pytest.raises(StartError, match=f"it is Python {now} now, and was {was} when the daemon started"):
+        await kept.zygote.start(template)
+    kept.zygote.kill("")
     template.close()
 
 

@@ -78,11 +78,13 @@ async def test_too_many_zygotes_make_room_the_commonest_first():
         await daemon.fleet.start(key)
     first = daemon.zygotes[0]
     daemon.fleet.start_soon(job(key=OTHER), 1, daemon.fleet.taken, is_ahead=False)
-    daemon.fleet.start_soon(job(key=ZygoteKey("more", False, "0")), 1, daemon.fleet.taken, is_ahead=False)
     assert daemon.fleet.starting == 1  # with it there are as many as may be
+    more = ZygoteKey("more", False, "0")
+    daemon.fleet.start_soon(job(key=more), 1, daemon.fleet.taken, is_ahead=False)  # the other may take long
+    assert (daemon.fleet.starting, len(daemon.zygotes)) == (2, 6)
     await settle()
     assert (len(daemon.zygotes), first.killed, daemon.observer.said) == (8, "", [])
-    assert [zygote.key for zygote in daemon.zygotes] == [KEY, *keys, OTHER]
+    assert [zygote.key for zygote in daemon.zygotes] == [*keys, OTHER, more]
     for zygote in daemon.zygotes:
         zygote.jobs, zygote.slow = [job()], True
     daemon.fleet.start_soon(job(key=ZygoteKey("late", False, "0")), 1, daemon.fleet.taken, is_ahead=False)

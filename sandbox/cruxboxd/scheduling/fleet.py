@@ -22,7 +22,7 @@ from cruxboxd.shared.observer import Observer
 from cruxboxd.shared.waiting import on_its_own
 from cruxboxd.zygotes import launch, strays
 from cruxboxd.zygotes.jobs import Job
-from cruxboxd.zygotes.launch import StartError
+from cruxboxd.zygotes.launch import Hung, StartError
 from cruxboxd.zygotes.retry import RETRY
 from cruxboxd.zygotes.setup import ZygoteKey, ZygoteSetup
 from cruxboxd.zygotes.template import Template
@@ -250,23 +250,25 @@ class Fleet:
             log.error("zygote did not start", extra={"reason": str(error)})
             self._observer.sandbox_error("zygote_start")
             await asyncio.sleep(RETRY.pause_s)
-            self._count_failure(key, str(error))
+            self._count_failure(key, error)
         finally:
             self._starting[key] -= 1
         self._on_change()
 
-    def _count_failure(self, key: ZygoteKey, reason: str) -> None:
-        """After several starts that failed in a row, what waits for such a zygote ends as our failure."""
+    def _count_failure(self, key: ZygoteKey, error: Exception) -> None:
+        """After several starts that failed in a row, or one that hung, what waits for such a zygote ends as our
+        failure. Where there is one, it waits for that."""
         self._start_failures[key] = self._start_failures.get(key, 0) + 1
-        if RETRY.is_spent(self._start_failures[key]):
+        if isinstance(error, Hung) or RETRY.is_spent(self._start_failures[key]):
             self._start_failures[key] = 0
-            self._give_up(key, reason)
+            if not any(zygote.key == key for zygote in self._zygotes):
+                self._give_up(key, str(error))
 
     def _make_room(self) -> None:
-        """Too many zygotes: end an idle one, of the kind there are most of, so that no kind has to be started again and
-        again."""
+        """Too many zygotes, with those that start, as one may do for long: end an idle one, of the kind there are most
+        of, so that no kind has to be started again and again."""
         idle = [zygote for zygote in self._zygotes if zygote.load == 0]
-        if len(self._zygotes) >= self._most_zygotes and idle:
+        if len(self._zygotes) + self.starting >= self._most_zygotes and idle:
             count = Counter(zygote.key for zygote in self._zygotes)
             victim = max(idle, key=lambda zygote: count[zygote.key])
             self._zygotes.remove(victim)  # asked for, so it does not count as a restart

@@ -34,6 +34,13 @@ class StartError(Exception):
     """A template or zygote did not start; the message names the step that failed."""
 
 
+class Hung(StartError):
+    """It was not ready in its time."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"{what} was not ready within {TIMEOUT_S:.0f} s")
+
+
 @dataclass(frozen=True)
 class Started:
     """The ready message of a zygote."""

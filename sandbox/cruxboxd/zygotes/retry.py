@@ -3,7 +3,7 @@
 | failure | retried by |
 |---|---|
 | a zygote died, or lost the job | `scheduler`: the job goes to the front of its queue |
-| a zygote does not start | `scheduler`: after a pause; when that is spent, what waits for one ends as our failure |
+| a zygote of a kind that has none does not start | `fleet`: after a pause; when spent, or it hung, what waits fails |
 | the host had no process, or no descriptor | `zygote_process`: the job is queued again after a pause |
 | a worker gave no answer that an honest one gives, before any code of the task ran | `calls`, `scripts`: a new worker |
 

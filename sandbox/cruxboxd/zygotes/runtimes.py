@@ -277,6 +277,7 @@ class ZygoteSetups:
             _join(sorted(config.opened)),
             b"1" if key.threads else b"0",
             b"%d" % config.scratch_bytes,
+            os.fsencode(runtime.version),
         ]
         return ZygoteSetup(runtime.path, environment_for_zygotes(key.hash_seed), fields)
 

@@ -19,7 +19,7 @@ from cruxcell.protocol import frames, messages
 
 from cruxboxd.shared.waiting import within
 from cruxboxd.zygotes import launch, priority, scratch, strays
-from cruxboxd.zygotes.launch import StartError
+from cruxboxd.zygotes.launch import Hung, StartError
 from cruxboxd.zygotes.setup import ZygoteSetup
 
 log = logging.getLogger(__name__)
@@ -80,7 +80,8 @@ class Template:
             except _Gone:
                 continue
             except asyncio.TimeoutError:
-                raise self._end("it hangs") from None
+                self._end("it hangs")
+                raise Hung(self.python) from None
             except asyncio.CancelledError:
                 if not answer.cancelled() and answer.exception() is None:  # both at once
                     launch.end(answer.result())

@@ -23,7 +23,7 @@ from cruxboxd.zygotes.exit import Exit
 from cruxboxd.zygotes.figures import figures_of
 from cruxboxd.zygotes.jobs import Job, Result
 from cruxboxd.zygotes.lane import Lane
-from cruxboxd.zygotes.launch import Started, StartError
+from cruxboxd.zygotes.launch import Hung, Started, StartError
 from cruxboxd.zygotes.outputs import OutputReader, Outputs
 from cruxboxd.zygotes.pipe_writer import PipeWriter
 from cruxboxd.zygotes.priority import Priority
@@ -86,7 +86,7 @@ class ZygoteProcess:
             self._control.send(b".")  # its number is known
             answer = await within(launch.TIMEOUT_S, self._loop.sock_recv(self._control, 1 << 16))
         except asyncio.TimeoutError:
-            raise StartError(f"the zygote was not ready within {launch.TIMEOUT_S:.0f} s") from None
+            raise Hung("the zygote") from None
         except OSError:  # it ended
             answer = b""
         self.started = launch.read_ready(answer, template.python)
