@@ -1,12 +1,30 @@
-"""How long the garbage collector may hold the event loop."""
+"""How long the garbage collector may hold the event loop, and that nothing waits for it."""
 
 from __future__ import annotations
 
+import asyncio
 import gc
+import weakref
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from cruxboxd.judging.judge import Judge
+from cruxboxd.judging.tasks import RunCheck
+from cruxboxd.rpc.service import _until
 from cruxboxd.server.process import spare_the_collector
+from cruxboxd.zygotes.jobs import Job, Result
+from cruxboxd.zygotes.streams import Streams
+from judging_by_hand import ONE, TASK, call, emit_nothing
+from told_workers import Told
+
+
+@pytest.fixture(autouse=True)
+def no_collections() -> Iterator[None]:
+    gc.disable()
+    yield
+    gc.enable()
 
 
 def test_what_a_collection_looks_through_is_little_unless_it_is_a_full_one(monkeypatch: pytest.MonkeyPatch):
@@ -20,3 +38,69 @@ def test_what_a_collection_looks_through_is_little_unless_it_is_a_full_one(monke
     young, middle, full = done[2]
     assert young * (middle + 1) <= 20_000
     assert 2_000_000 <= young * middle * full <= 5_000_000  # rarely, and cycles are found before they are a gigabyte
+
+
+class _Busy(Told):
+    """Whose jobs of programs do not end."""
+
+    async def run(self, job: Job) -> Result:
+        try:
+            if job.stdin:
+                await asyncio.get_running_loop().create_future()
+            return await super().run(job)
+        finally:
+            job.finish(Result())
+
+
+@pytest.mark.parametrize("is_given_up", [False, True])
+async def test_a_task_that_is_judged_or_given_up_is_held_by_nothing(is_given_up: bool):
+    """A client that leaves again and again would else fill the memory before the next full collection."""
+    checks = [call("f(1)"), *[RunCheck("r", "text")] * is_given_up]
+    tasks = [replace(TASK, checks=checks)]
+    left = weakref.ref(tasks[0])
+    judging = asyncio.ensure_future(Judge(_Busy({"f(1)": ONE}), "0").judge(tasks, emit_nothing))  # type: ignore[arg-type]
+    for _ in range(30):
+        await asyncio.sleep(0)
+    assert judging.done() != is_given_up
+    judging.cancel()
+    await asyncio.wait([judging])
+    del tasks, judging
+    await asyncio.sleep(0)
+    assert left() is None
+
+
+@pytest.mark.parametrize("is_left", [False, True])
+async def test_the_requests_of_a_stream_that_is_over_are_held_by_nothing(is_left: bool):
+    class Requests:
+        async def come(self) -> AsyncIterator[bytes]:
+            yield b"one"
+            if is_left:
+                await asyncio.get_running_loop().create_future()
+            del self  # the generator's, else
+
+    requests = Requests()
+    left = weakref.ref(requests)
+
+    async def read(coming: AsyncIterator[bytes]) -> None:
+        async for _ in _until(asyncio.Event(), coming):
+            pass
+
+    reading = asyncio.ensure_future(read(requests.come()))
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert reading.done() != is_left
+    reading.cancel()
+    await asyncio.wait([reading])
+    del requests, reading
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert left() is None
+
+
+@pytest.mark.parametrize("stdin", [b"", bytes(1 << 21)])
+async def test_the_streams_of_a_program_that_has_ended_are_held_by_nothing(stdin: bytes):
+    streams = Streams(stdin)
+    left = weakref.ref(streams)
+    streams.close()
+    del streams
+    assert left() is None

@@ -17,7 +17,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from cruxcell.protocol.messages import SEEDLESS
@@ -60,6 +60,32 @@ class _NotTaken(Exception):
         self.why = why
 
 
+@dataclass(frozen=True, eq=False)
+class _Results:
+    """Emits the results of a task, unless a check has to run again.
+
+    A function that named itself for that would hold the task until a collection.
+    """
+
+    judge: Judge
+    readings: asyncio.Future[Readings]
+    emit: Emit
+    unanswered: dict[str, Check]
+
+    async def __call__(self, task: Task, check: Check, judged: CheckResult, second: CheckResult | None) -> None:
+        holding.leave(judged.size + (second.size if second is not None else 0))
+        if judged.shared and self.judge.is_suspect(task.rpc_id):
+            # Whenever that was found out: none of its checks shares a worker any more.
+            with holding.awaited():
+                await self.judge.judge_kinds(replace(task, checks=[check]), self.readings, self)
+            return
+        self.unanswered.pop(check.id, None)
+        try:
+            await self.emit(task, check, _hinted(task, judged), second)
+        except Exception as error:
+            raise _NotTaken(error) from None
+
+
 class Judge:
     """Judges batches of tasks on a scheduler; `turns` are those of what the event loop itself does for them."""
 
@@ -100,23 +126,9 @@ class Judge:
     async def _judge_task(self, task: Task, readings: asyncio.Future[Readings], emit: Emit) -> None:
         """Every check of the task gets exactly one result; a SANDBOX_ERROR if the daemon fails before it has one."""
         unanswered = {check.id: check for check in task.checks}
-
-        async def emit_once(task: Task, check: Check, judged: CheckResult, second: CheckResult | None) -> None:
-            holding.leave(judged.size + (second.size if second is not None else 0))
-            if judged.shared and self.is_suspect(task.rpc_id):
-                # Whenever that was found out: none of its checks shares a worker any more.
-                with holding.awaited():
-                    await self._judge_kinds(replace(task, checks=[check]), readings, emit_once)
-                return
-            unanswered.pop(check.id, None)
-            try:
-                await emit(task, check, _hinted(task, judged), second)
-            except Exception as error:
-                raise _NotTaken(error) from None
-
         try:
             await self._turns.run(task.tenant, look_at_texts(self._scheduler, task))
-            await self._judge_kinds(task, readings, emit_once)
+            await self.judge_kinds(task, readings, _Results(self, readings, emit, unanswered))
         except _NotTaken as error:
             raise error.why from None
         except Exception:
@@ -124,7 +136,7 @@ class Judge:
             for check in list(unanswered.values()):
                 await emit(task, check, sandbox_error("an internal error of the server"), None)
 
-    async def _judge_kinds(self, task: Task, readings: asyncio.Future[Readings], emit: Emit) -> None:
+    async def judge_kinds(self, task: Task, readings: asyncio.Future[Readings], emit: Emit) -> None:
         """The calls of a task together, everything else one by one; all at once."""
         call_checks = [check for check in task.checks if isinstance(check, CallCheck)]
         work: list[Awaitable[None]] = []

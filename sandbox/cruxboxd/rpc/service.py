@@ -323,7 +323,8 @@ async def _until(event: asyncio.Event, requests: AsyncIterator[bytes]) -> AsyncI
                 come = [following.result()]
             except StopAsyncIteration:
                 return
-            following = None
+            finally:
+                following = None  # its error holds this frame
             yield come.pop()
     finally:
         stop.cancel()

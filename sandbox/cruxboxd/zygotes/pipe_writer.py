@@ -33,19 +33,27 @@ class PipeWriter:
         except BlockingIOError:
             pass
         except OSError as error:
-            self.stop()
-            self._ended(error)
+            self._end(error)
             return
         if not self._rest:
-            self.stop()
-            self._ended(None)
+            self._end(None)
         elif not self._is_watched:
             self._is_watched = self.has_waited = True
             self._loop.add_writer(self._pipe, self.write)
 
+    def _end(self, error: OSError | None) -> None:
+        ended = self._ended
+        self.stop()
+        ended(error)
+
     def stop(self) -> None:
         """Write no more. It is called before the pipe is closed."""
+        self._ended = _of_nobody  # who waits for it holds it
         if self._is_watched:
             self._is_watched = False
             self._loop.remove_writer(self._pipe)
         self._rest = memoryview(b"")
+
+
+def _of_nobody(_error: OSError | None) -> None:
+    pass
