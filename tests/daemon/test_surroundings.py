@@ -20,15 +20,21 @@ CONFIG = Config(workers=2, zygotes=8)
 
 
 class Limit:
-    """A limit on descriptors, in place of this process's."""
+    """A limit on descriptors, or another one, in place of this process's; there are no others."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, soft: int, hard: int) -> None:
-        self.soft, self.hard = soft, hard
-        monkeypatch.setattr(resource, "getrlimit", lambda _which: (self.soft, self.hard))
+    def __init__(
+        self, monkeypatch: pytest.MonkeyPatch, soft: int, hard: int, which: int = resource.RLIMIT_NOFILE
+    ) -> None:
+        self.soft, self.hard, self._which = soft, hard, which
+        monkeypatch.setattr(resource, "getrlimit", self.get)
         monkeypatch.setattr(resource, "setrlimit", self.set)
         monkeypatch.setattr(process, "_check_processes", lambda _zygotes: None)
 
-    def set(self, _which: int, limits: tuple[int, int]) -> None:
+    def get(self, which: int) -> tuple[int, int]:
+        return (self.soft, self.hard) if which == self._which else (resource.RLIM_INFINITY,) * 2
+
+    def set(self, which: int, limits: tuple[int, int]) -> None:
+        assert which == self._which
         self.soft, self.hard = limits
 
 
@@ -68,6 +74,24 @@ def test_one_that_may_be_raised_is_raised(monkeypatch: pytest.MonkeyPatch):
 def test_connections_have_what_zygotes_leave(monkeypatch: pytest.MonkeyPatch, left: int, connections: int):
     Limit(monkeypatch, descriptors_needed(CONFIG) + left, 1 << 20)
     assert most_connections(CONFIG) == connections
+
+
+@pytest.mark.parametrize(("soft", "hard"), [(1, 61), (61, 61), (0, 1)])
+def test_a_limit_on_cpu_time_that_a_check_may_need_is_one_sentence(monkeypatch: pytest.MonkeyPatch, soft, hard):
+    """It would end a worker, and then the daemon, without a word."""
+    Limit(monkeypatch, soft, hard, resource.RLIMIT_CPU)
+    with pytest.raises(RefusedToServe, match=rf"^a process may use {hard} s of CPU time here, and a check needs 62; "):
+        fit_surroundings(CONFIG)
+
+
+def test_any_other_limit_on_cpu_time_is_raised_and_told(monkeypatch: pytest.MonkeyPatch, caplog):
+    limit = Limit(monkeypatch, 1, resource.RLIM_INFINITY, resource.RLIMIT_CPU)
+    fit_surroundings(CONFIG)
+    assert (limit.soft, caplog.records) == (resource.RLIM_INFINITY, [])
+    limit.soft, limit.hard = 1, 62
+    fit_surroundings(CONFIG)
+    assert limit.soft == 62
+    assert [record.seconds for record in caplog.records] == [62]
 
 
 def test_zygotes_of_all_kinds_have_enough(tmp_path: Path):

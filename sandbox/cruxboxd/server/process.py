@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import ctypes
 import gc
+import logging
 import mmap
 import os
 import resource
 import signal
 import sys
 import tempfile
-import threading
 from dataclasses import replace
 from pathlib import Path
+from queue import SimpleQueue
 
 from cruxboxd import STARTED_BY
 from cruxboxd.scheduling.fleet import most_zygotes
@@ -22,6 +24,8 @@ from cruxboxd.settings.host import usable_cpus
 from cruxboxd.zygotes.launch import PRIORITY
 from cruxboxd.zygotes.zygote_process import DESCRIPTORS
 
+log = logging.getLogger(__name__)
+
 # Objects that a young collection looks through; so many of these make a middle one, and of those a full one.
 _YOUNG_OBJECTS, _YOUNG, _MIDDLE = 1_000, 10, 500
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _LARGE_BLOCK = -1, -3, 1 << 18
@@ -29,6 +33,7 @@ _THREADS = 16  # that gRPC and the executor start
 _A_STACK = 8 << 20  # of a thread, in addresses, where the limit on stacks says nothing
 _DESCRIPTORS = 64  # of everything but zygotes: addresses, a few connections, files that are read
 _MOST_CONNECTIONS = 4_096
+_CPU_MORE_S = 2  # than its limit has a worker, whose zygote ends it before
 _STEP_FORWARD = 10  # in units of nice: beside one other process it gets nine tenths of a CPU
 _AUTOGROUP = Path("/proc/self/autogroup")
 _PR_SET_PDEATHSIG, _PR_GET_DUMPABLE, _PR_SET_DUMPABLE = 1, 3, 4
@@ -57,12 +62,29 @@ def give_memory_back() -> None:
 
 
 def fit_surroundings(config: Config) -> Config:
-    """With no more zygotes than the host has descriptors for; threads, processes and a folder it has to have. Raises
-    RefusedToServe."""
+    """With no more zygotes than the host has descriptors for; CPU time, threads, processes and a folder it has to have.
+    Raises RefusedToServe."""
     fitted = _fit_descriptors(config)
+    _fit_cpu_time(config)
     _check_processes(fitted.zygotes)
     _check_folder()
     return fitted
+
+
+def _fit_cpu_time(config: Config) -> None:
+    """Each process ends where it has used so much CPU time: workers, zygotes, and this one, without a word."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    if soft != hard:
+        resource.setrlimit(resource.RLIMIT_CPU, (hard, hard))
+    if hard == resource.RLIM_INFINITY:
+        return
+    needed = config.maximum_limits.cpu_ms // 1000 + _CPU_MORE_S
+    if hard < needed:
+        raise RefusedToServe(
+            f"a process may use {hard} s of CPU time here, and a check needs {needed}; raise the limit on CPU time "
+            "(ulimit -t), or lower --maximum-cpu-ms"
+        )
+    log.warning("a limit on CPU time (ulimit -t) will end this process", extra={"seconds": hard})
 
 
 def _check_processes(zygotes: int) -> None:
@@ -71,18 +93,19 @@ def _check_processes(zygotes: int) -> None:
     The kernel counts threads and processes alike, so threads stand for both: gRPC's, and each zygote with its worker.
     """
     needed = _THREADS + 2 * zygotes
-    done = threading.Event()
+    end: SimpleQueue[None] = SimpleQueue()
     try:
         for _ in range(needed):
-            threading.Thread(target=done.wait, daemon=True).start()
-    except RuntimeError:
+            _thread.start_new_thread(end.get, ())  # `threading` waits for ever for one that has no memory to begin
+    except (RuntimeError, MemoryError):
         limit = "processes (ulimit -u, or pids of the container)" if _has_a_stack() else "memory (ulimit -v, ulimit -d)"
         raise RefusedToServe(
             f"{needed} processes and threads cannot be started, as many as {zygotes} zygotes with their workers "
             f"need; raise the limit on {limit}, or lower --workers"
         ) from None
     finally:
-        done.set()
+        for _ in range(needed):
+            end.put(None)
 
 
 def _has_a_stack() -> bool:

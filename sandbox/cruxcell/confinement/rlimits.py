@@ -4,7 +4,7 @@ as the records that `helper.enter` sets: '<IIQQ' resource, padding, soft, hard.
 Every limit is set soft = hard, so a worker cannot move any. A hard limit can only be lowered. Where the daemon was
 started under one that is lower than a worker's own, a program would fail that runs elsewhere: the limits on memory,
 stack and files are set as they are, which the kernel then refuses, and no worker runs under less. Of the others, the
-inherited one does no harm.
+inherited one does no harm: where the one on CPU time is lower than a check's, the daemon does not serve.
 """
 
 import errno
