@@ -151,6 +151,37 @@ def test_a_sample_cannot_redefine_what_python_has_for_mbpp_s_tests(server, tmp_p
     assert [line["passed"] for line in lines] == [False, False, True]
 
 
+# As EvalPlus writes tests whose results are no text: the reference with what stands above it. Nobody reads `odd`.
+REFERRED = {
+    "task_id": 97,
+    "code": "def up(s):\n    return s.upper()\ndef odd(s):\n    return s[::2]\n"
+    "def low(s):\n    return s.lower()\ndef lows(s):\n    return low(s)\n",
+    "test_list": ["assert lows('aB') == 'ab'"],
+    "test": "def up(s):\n    return s.upper()\ndef odd(s):\n    return s[::2]\ndef low(s):\n    return s.lower()\n"
+    "def ref_func(up, by=lambda low: low):\n    return by(low(up))\n"
+    "class Given(str):\n    def up(self):\n        return self\n"
+    "for inp in [[Given('aB').up()], ['']]:\n    assert lows(*inp) == ref_func(*inp)\n",
+}
+
+
+@pytest.mark.kernel
+def test_a_helper_that_mbpp_s_test_has_for_its_reference_leaves_the_program_s_alone(server, tmp_path, capsys):
+    right = [
+        "{code}",
+        "def low(s, by):\n    return by(s)\ndef lows(s):\n    return low(s, str.lower)\n",
+        "def lows(s):\n    return s.lower()\n",
+        "def odd(s, by): ...\ndef lows(s):\n    return s.lower()\n",
+    ]
+    wrong = [
+        "{code}def low(s):\n    return s\n",
+        "def lows(s):\n    return low(s)\n",
+        "{code}def lows(s):\n    return up(s)\n",
+    ]
+    samples = [{"task_id": 97, "solution": each.format(**REFERRED)} for each in [*right, *wrong]]
+    _, lines = judged(tmp_path, capsys, server, "mbpp", [REFERRED], samples)
+    assert [line["passed"] for line in lines] == [True] * len(right) + [False] * len(wrong)
+
+
 ROOT = {
     "task_id": "HumanEval/32",
     "prompt": "import math\ndef poly(xs, x):\n    return sum(c * math.pow(x, i) for i, c in enumerate(xs))\n"

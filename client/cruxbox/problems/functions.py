@@ -54,13 +54,12 @@ def problem_of(record: Record, where: str) -> Problem:
         if not may_bind(test, "check"):
             raise BadRow("field 'test' defines no check(candidate)")
         canonical = _canonical(record, "canonical_solution", prompt)
-        script = f"{_by_the_prompts_helpers(prompt, name, test)}\ncheck({entry_point(name)})"
+        script = f"{_by_its_own_helpers(test, name, canonical, prompt)}\ncheck({entry_point(name)})"
         tests = {"": script}
         return TestedFunction(task_id, where, record, prompt, name, canonical, tests)
-    tests = {"": _mbpp_script(record)}
-    return TestedFunction(
-        task_id, where, record, entry_point=_called(record), canonical=_canonical(record, "code", ""), tests=tests
-    )
+    name, canonical = _called(record), _canonical(record, "code", "")
+    tests = {"": _mbpp_script(record, name, canonical)}
+    return TestedFunction(task_id, where, record, entry_point=name, canonical=canonical, tests=tests)
 
 
 def _called(record: Record) -> str:
@@ -77,33 +76,36 @@ def _called(record: Record) -> str:
     return found.pop() if len(found) == 1 and asserts else ""
 
 
-def _by_the_prompts_helpers(prompt: str, name: str, test: str) -> str:
+def _by_its_own_helpers(test: str, name: str, solution: str, prompt: str = "") -> str:
     """`test`, with the prompt's own functions that it uses beside the entry point. The test has them from here: a
     sample that redefines `poly` would have any root be one. The sample must have them, too: in the released harness
     the test's are the sample's.
 
     They have names of the test's own, and what they import is theirs alone: what a test binds under a name of the
     program may be the program's from then on, which would give a right `encode_cyclic` to one with a wrong one. So do
-    those that the test has itself, as EvalPlus's have that hold their reference: the program keeps its own.
+    those of the problem's solution that the test has itself, as EvalPlus's have that hold their reference: the program
+    keeps its own.
     """
-    head, tree = _parsed(prompt) or _parsed(f"{prompt}\n pass"), _parsed(test)  # the entry point may have no body there
-    if head is None or tree is None:
-        return test
+    head = _parsed(prompt) or _parsed(f"{prompt}\n pass")  # the entry point may have no body there
     helpers = [node for node in _functions(head) if node.name != name]
     names = {node.name for node in helpers}
-    own = {node.name for node in _functions(tree)} & names
+    known = names.union(node.name for node in _functions(_parsed(solution))) - {name}
+    tree = _parsed(test) if known else None  # which takes its time: a test may be a megabyte of data
+    if tree is None:
+        return test
+    own = {node.name for node in _functions(tree)} & known
     used = ({node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} & names) - own
     if not used and not own:
         return test
     for helper in helpers:
-        helper.body[:0] = filter(_may_stand_in_a_function, head.body)
-    renaming = _Renaming(names)
+        helper.body[:0] = filter(_may_stand_in_a_function, head.body if head else ())
+    renaming = _Renaming(names | own)
     parts = [renaming.visit(node) for node in [*(helpers if used else []), tree]]
     return "\n".join([*sorted(used), *map(ast.unparse, parts)])
 
 
-def _functions(tree: ast.Module) -> list[ast.FunctionDef]:
-    return [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+def _functions(tree: ast.Module | None) -> list[ast.FunctionDef]:
+    return [node for node in (tree.body if tree else ()) if isinstance(node, ast.FunctionDef)]
 
 
 def _parsed(source: str) -> ast.Module | None:
@@ -122,7 +124,7 @@ def _may_stand_in_a_function(node: ast.AST) -> bool:
 
 class _Renaming(ast.NodeTransformer):
     """Gives functions other names, where they are defined and where they are used, and leaves out annotations, which
-    may need what is imported.
+    may need what is imported. A parameter or method of such a name keeps it.
     """
 
     def __init__(self, names: Iterable[str]) -> None:
@@ -130,7 +132,27 @@ class _Renaming(ast.NodeTransformer):
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         node.name, node.returns = self._names.get(node.name, node.name), None
-        return self.generic_visit(node)
+        node.decorator_list = [self.visit(each) for each in node.decorator_list]
+        node.args = self.visit(node.args)
+        within = self._within(node.args)
+        node.body = [within.visit(each) for each in node.body]
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        methods = [(each, each.name) for each in node.body if isinstance(each, ast.FunctionDef)]
+        self.generic_visit(node)
+        for method, name in methods:
+            method.name = name
+        return node
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
+        node.args = self.visit(node.args)
+        node.body = self._within(node.args).visit(node.body)
+        return node
+
+    def _within(self, parameters: ast.arguments) -> _Renaming:
+        given = [each.arg for each in ast.iter_child_nodes(parameters) if isinstance(each, ast.arg)]
+        return _Renaming(self._names.keys() - given)
 
     def visit_arg(self, node: ast.arg) -> ast.AST:
         node.annotation = None
@@ -159,9 +181,10 @@ def _of_evalplus(record: Record, task_id: str, where: str) -> Problem:
     return TestedFunction(task_id, where, record, prompt, name, prompt + canonical, tests)
 
 
-def _mbpp_script(record: Record) -> str:
+def _mbpp_script(record: Record, name: str, solution: str) -> str:
     if isinstance(record.get("test"), str):
-        return text(record, "test")
+        test = text(record, "test")
+        return _by_its_own_helpers(test, name, solution) if name else test
     parts = [*texts(record, "test_imports"), str(record.get("test_setup_code") or "")]
     asserts = texts(record, "test_list")
     if not asserts:
