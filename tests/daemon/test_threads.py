@@ -233,6 +233,45 @@ def test_a_call_that_leaves_threads_is_followed_by_a_clean_worker(native: Client
     assert {verdict.outcome for verdict in native.check([Task(program, checks)])} == {Outcome.PASSED}
 
 
+COUNTED = """
+import threading
+end = threading.Event()
+def start(name="mine"):
+    thread = threading.Thread(target=end.wait, name=name, daemon=True)
+    thread.start()
+    return thread
+def stop(thread):
+    end.set()
+    thread.join()
+def call(function):
+    thread = threading.Thread(target=function)
+    thread.start()
+    thread.join()
+def ask():
+    return threading.current_thread() and threading.active_count()
+"""
+COUNTS = [
+    ("n = threading.active_count(); t = start(); assert threading.active_count() == n + 1", True),
+    ("n = threading.active_count(); t = start(); assert threading.active_count() == n", False),
+    ("t = start(); assert t in threading.enumerate() and threading.main_thread() in threading.enumerate()", True),
+    ("start(); start('b'); assert [t.name for t in threading.enumerate()] == ['MainThread', 'mine', 'b']", True),
+    ("start(); assert not any(t.name == 'mine' for t in threading.enumerate())", False),
+    ("stop(start()); assert threading.active_count() == 1", True),
+    ("found = []; call(lambda: found.append((threading.current_thread(), threading.active_count())))\n"
+     "assert found[0][1] == 2 and threading.active_count() == 1", True),
+    ("found = []; t = threading.Thread(target=lambda: found.append((ask(), threading.active_count())))\n"
+     "t.start(); t.join(); assert found[0][1] == 2 and threading.active_count() == 1", True),
+]  # fmt: skip
+
+
+@every_runtime
+def test_a_script_counts_the_threads_of_the_program(native: Client, runtime: str):
+    """One that leaves some is no right program, and one that is to start some has them."""
+    task = Task(COUNTED, [ScriptCheck(f"import threading\n{text}", "start") for text, _ in COUNTS], runtime=runtime)
+    verdicts = native.check([task])
+    assert [verdict.passed for verdict in verdicts] == [is_so for _, is_so in COUNTS], verdicts
+
+
 @pytest.mark.parametrize("end", ["", "1 / 0", "raise SystemExit(3)"])
 def test_a_program_waits_for_its_threads_however_it_ends(native: Client, end: str):
     program = f"""\

@@ -25,6 +25,7 @@ from cruxcell.jobs.separated.state.library_settings import settings_of
 from cruxcell.jobs.separated.state.listening import Heard
 from cruxcell.jobs.separated.state.measured import most_memory, used
 from cruxcell.jobs.separated.state.redirected import Streams
+from cruxcell.jobs.separated.state.running_threads import threads_of
 from cruxcell.jobs.separated.state.traced import Traced
 from cruxcell.namespace import CANDIDATE, module_namespace, named_namespace, set_recursion_depth
 from cruxcell.protocol import messages, records
@@ -109,6 +110,7 @@ class _Server:
         self.link.more.update(variables=self._borrower.variables, settings=settings_of, search_path=search_path.read)
         self.link.more.update(contexts=self._borrower.contexts.told)
         self.link.more.update(used=used, most_memory=most_memory)
+        self.link.more["threads"] = self._looking(lambda _target: threads_of(self.link))
         self._traced = Traced()
         self.link.more.update(trace=self._traced.trace, traced=self._traced.traced)
         self._own = (sys.stdin, builtins.input)

@@ -39,6 +39,7 @@ from cruxcell.jobs.separated.state.listening import Listener
 from cruxcell.jobs.separated.state.measured import follow_clocks, follow_times, follow_usage
 from cruxcell.jobs.separated.state.mocks import Mocks
 from cruxcell.jobs.separated.state.redirected import Redirected
+from cruxcell.jobs.separated.state.running_threads import follow_threads
 from cruxcell.jobs.separated.state.traced import follow_tracing
 from cruxcell.namespace import resolve, root_of
 from cruxcell.protocol import frames, messages, records
@@ -68,6 +69,7 @@ FOLLOWED = {
     "os.times": follow_times,
     "getrusage": follow_usage,
     "tracemalloc": follow_tracing,
+    "threading": follow_threads,
 }  # type: dict[str, Callable[[Any], None]]
 _RUNS_TEXT = (
     "code that may be the program's (by eval, exec, pickle, doctest or a library) would run in the test's process, by"

@@ -25,6 +25,11 @@ class OneThread:
         """Does this thread read for others?"""
         return False
 
+    def partners(self):
+        # type: () -> set[int]
+        """Which threads stand for those of the other end."""
+        return set()
+
     def depth(self):
         # type: () -> int
         """How many questions are open that what this thread does is a part of."""

@@ -123,6 +123,11 @@ class Partners:
             self._link.write(_WANTS)
             self._open_gate()
 
+    def partners(self):
+        # type: () -> set[int]
+        """Which threads stand for those of the other end."""
+        return {each for each, numbers in list(self._numbers.items()) if numbers[0] & 1 == self._link.is_test}
+
     def depth(self):
         # type: () -> int
         """How many questions of this thread and of those that it serves are open."""

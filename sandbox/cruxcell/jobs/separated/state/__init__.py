@@ -16,5 +16,6 @@ files         files that the script passes, and those that the program makes
 listening     warnings and logs of the program that the script listens to
 redirected    streams of the program's that the script prints to
 measured      CPU time that a script measures
+running_threads threads that it counts
 traced        memory that it traces
 """
