@@ -194,7 +194,7 @@ TESTS = {
     "cruxcell/jobs/separated/state/library_settings.py": ["cell/test_separated_library_settings.py", *_PAIRS],
     "cruxcell/jobs/separated/state/search_path.py": ["cell/test_separated_search_path.py", *_PAIRS],
     "cruxcell/jobs/separated/state/patched_places.py": [*_LENDING, *_PAIRS],
-    "cruxcell/jobs/separated/state/seeds.py": [*_LENDING, *_PAIRS],
+    "cruxcell/jobs/separated/state/seeds.py": ["cell/test_separated_seeds.py", *_LENDING, *_PAIRS],
     "cruxcell/jobs/separated/state/figures.py": ["cell/test_separated_figures.py", *_PAIRS],
     "cruxcell/jobs/separated/state/files.py": ["cell/test_separated_files.py", *_PAIRS],
     "cruxcell/jobs/separated/state/folders.py": ["cell/test_separated_files.py", *_PAIRS],

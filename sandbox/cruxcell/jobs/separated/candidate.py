@@ -108,7 +108,7 @@ class _Server:
         self._awaited, self.own_depth = Awaited(), 0  # a depth that the program has not set
         self._borrower = Borrower(namespace, _HARNESS_FRAMES + _FRAMES_OF_PARTNERS)
         self.link.more.update(variables=self._borrower.variables, settings=settings_of, search_path=search_path.read)
-        self.link.more.update(contexts=self._borrower.contexts.told)
+        self.link.more.update(contexts=self._borrower.contexts.told, drawn=self._borrower.drawn)
         self.link.more.update(used=used, most_memory=most_memory)
         self.link.more["threads"] = self._looking(lambda _target: threads_of(self.link))
         self._traced = Traced()

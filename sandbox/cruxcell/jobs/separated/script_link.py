@@ -40,6 +40,7 @@ from cruxcell.jobs.separated.state.measured import follow_clocks, follow_times, 
 from cruxcell.jobs.separated.state.mocks import Mocks
 from cruxcell.jobs.separated.state.redirected import Redirected
 from cruxcell.jobs.separated.state.running_threads import follow_threads
+from cruxcell.jobs.separated.state.seeds import follow_states
 from cruxcell.jobs.separated.state.traced import follow_tracing
 from cruxcell.namespace import resolve, root_of
 from cruxcell.protocol import frames, messages, records
@@ -70,6 +71,8 @@ FOLLOWED = {
     "getrusage": follow_usage,
     "tracemalloc": follow_tracing,
     "threading": follow_threads,
+    "getstate": follow_states,
+    "get_state": follow_states,
 }  # type: dict[str, Callable[[Any], None]]
 _RUNS_TEXT = (
     "code that may be the program's (by eval, exec, pickle, doctest or a library) would run in the test's process, by"

@@ -6,7 +6,7 @@ from cruxcell.jobs.separated.state import decimals, library_settings, search_pat
 from cruxcell.jobs.separated.state.context_variables import ProgramContexts
 from cruxcell.jobs.separated.state.lending import MISSING
 from cruxcell.jobs.separated.state.patched_places import given_by, imported, is_module, resolved
-from cruxcell.jobs.separated.state.seeds import STATES
+from cruxcell.jobs.separated.state.seeds import Drawn, put
 from cruxcell.values.containers import MOST_FRAMES
 
 TYPE_CHECKING = False
@@ -21,7 +21,8 @@ class Borrower:
         # type: (dict[str, Any], int) -> None
         self._namespace, self._frames = namespace, frames
         self._own = {}  # type: dict[tuple[str, str, str], Any]
-        self.contexts = ProgramContexts()
+        self.contexts, self._drawn = ProgramContexts(), Drawn()
+        self._settings = {**_SETTINGS, "random": self._set_random_numbers}
 
     def variables(self, _target, *names):
         # type: (object, str) -> dict[str, str]
@@ -31,8 +32,8 @@ class Borrower:
 
     def take(self, what, where, name, is_first, value):
         # type: (str, str, str, bool, Any) -> None
-        if what in _SETTINGS:
-            _SETTINGS[what](where, value)
+        if what in self._settings:
+            self._settings[what](where, value)
         elif what == "contexts":
             self.contexts.put(where, name, value)
         elif what == "depth":
@@ -51,6 +52,19 @@ class Borrower:
             self._set_member(resolved(where), (what, where, name), is_first, value)
         else:
             self._set(self._namespace, (what, where, name), where, is_first, value)
+
+    def drawn(self, _target, where):
+        # type: (object, str) -> bool
+        """Has the program drawn random numbers of a module since the script has looked?"""
+        module = imported(where)
+        return is_module(module) and self._drawn.note(where, module)
+
+    def _set_random_numbers(self, where, value):
+        # type: (str, tuple[int, Any]) -> None
+        module = imported(where)
+        if is_module(module):
+            put(where, module, value[1])
+            self._drawn.note(where, module)
 
     def _set(self, namespace, place, name, is_first, value):
         # type: (Any, tuple[str, str, str], str, bool, Any) -> None
@@ -91,19 +105,11 @@ def _set_environment(_, value):
         environ.update(value)
 
 
-def _set_random_numbers(where, value):
-    # type: (str, tuple[int, Any]) -> None
-    module = imported(where)
-    if is_module(module):
-        STATES[where][1](module, value[1])
-
-
 # How settings of the process are put in force; of what, and to what.
 _SETTINGS = {
     "argv": _set_arguments,
     "environ": _set_environment,
     "decimal": decimals.put,
-    "random": _set_random_numbers,
     "search_path": search_path.put,
     "settings": library_settings.put,
 }  # type: dict[str, Callable[[str, Any], None]]
