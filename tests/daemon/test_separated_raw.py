@@ -90,7 +90,8 @@ RAW = {
     "what the test has forgotten": "message(b'v', 3, u32(0, 1) + small(8), *range(1000))",
     "a value of the library made wrongly": "value(b'Vd' + u32(1) + text(b'8' * 10 + b'x'))",
     "a set with a table that none has": "value(b'S' + u32(101, 2) + bytes([40]) + b'NT')",
-    "a set with more items than places": "value(b'S' + u32(101, 6) + bytes([3]) + b'NTF' + b''.join(map(small, range(3))))",
+    "a set with more items than places":
+        "value(b'S' + u32(101, 6) + bytes([3]) + b'NTF' + b''.join(map(small, range(7, 10))))",
     "a set of lists": "value(b'S' + u32(101, 1) + bytes([3]) + b'l' + u32(103, 0))",
     "a frozenset of lists": "value(b'Z' + u32(1) + bytes([3]) + b'l' + u32(103, 0) + u32(101))",
     "a set that holds itself": "value(b'S' + u32(101, 1) + bytes([3]) + b'@' + u32(101))",
