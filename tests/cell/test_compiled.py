@@ -165,6 +165,7 @@ def test_code_is_told_only_with_its_sets_in_their_order(twin: Twin):
 # What a text is compiled to is the same whatever else was compiled in the process before: also the order of its sets.
 ALIKE = r"""
 import json, random
+from cruxcell.analysis.operands import rewrite
 from cruxcell.analysis.parsing import compile_text, compile_tree, parse_text
 rng = random.Random(7)
 def sets_in(code):
@@ -173,7 +174,7 @@ def sets_in(code):
 def both(items):
     text = "def f(x):\n    return [x for y in {%s}] + [x in {%s}]" % (items, items)
     tree = parse_text("[x for x in {%s}]" % items, "eval")
-    return sets_in(compile_text(text, "a", "exec")) + sets_in(compile_tree(tree))
+    return [sets_in(code) for code in (rewrite(text, "exec"), compile_tree(tree), compile_text(text, "a", "exec"))]
 WAYS = [lambda word: "%r" % word, lambda word: "%r + %r" % (word[:2], word[2:]), lambda word: "(%r,)" % word, len]
 every = []
 for size in [*range(2, 13)] * 20:

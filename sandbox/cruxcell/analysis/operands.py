@@ -14,6 +14,7 @@ import opcode
 import sys
 
 from cruxcell.analysis.bytecode import Anatomy, dissect
+from cruxcell.analysis.parsing import compile_alike
 from cruxcell.analysis.syntax import tree_of, walk
 from cruxcell.analysis.unused_parameters import called_function, has_unused_argument
 from cruxcell.namespace import fresh_namespace
@@ -244,7 +245,7 @@ def rewrite(text, mode):
     # type: (str, str) -> Any
     """`text` compiled with each of its operations as a call of one of `operations`."""
     tree = _Rewriter().node(_parse(text, mode))
-    return compile(tree, "<program>", mode, 0, _DONT_INHERIT)
+    return compile_alike(tree, "<program>", mode)
 
 
 class _Rewriter:
