@@ -70,6 +70,29 @@ async def test_tasks_begin_a_few_at_a_time():
     await asyncio.gather(*running)
 
 
+async def test_what_is_given_up_while_its_texts_are_read_has_no_result():
+    """Nobody would take it, and it would count as our failure."""
+
+    class Endless(Told):
+        async def run(self, job: Job) -> Result:
+            if job.kind == messages.JOB_READ:
+                await asyncio.get_running_loop().create_future()
+            return await super().run(job)
+
+    seen: list[object] = []
+
+    async def emit(*result: object) -> None:
+        seen.append(result)
+
+    tasks = [replace(TASK, id=str(at), checks=[script("assert f(1) == 1"), call("f(1)")]) for at in range(20)]
+    judging = asyncio.ensure_future(Judge(Endless({"f(1)": ONE}), "0").judge(tasks, emit))  # type: ignore[arg-type]
+    for _ in range(30):
+        await asyncio.sleep(0)
+    judging.cancel()
+    await asyncio.wait([judging])
+    assert (judging.cancelled(), seen) == (True, [])
+
+
 @pytest.mark.parametrize("is_patient", [True, False])
 async def test_tasks_end_one_at_a_time(is_patient: bool):
     """Of two that leave, thousands of checks may be under way: the loop was held for 2.2 s by 57,000."""

@@ -103,7 +103,11 @@ def _deal(
     """A callback that hands the readings of a whole batch, one for each check in turn, to the tasks they belong to."""
 
     def deal(done: asyncio.Future[list[Reading]]) -> None:
-        is_read = not done.cancelled() and done.exception() is None
+        if done.cancelled():  # nobody waits any more, and these are about to hear that
+            for future in futures:
+                future.cancel()
+            return
+        is_read = done.exception() is None
         read = iter(done.result() if is_read else repeat(Reading(Kind.UNREAD, text="the texts could not be read")))
         for ours, future in zip(checks, futures):
             future.set_result({check: next(read) for check in ours})
