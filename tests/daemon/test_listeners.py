@@ -9,7 +9,7 @@ from pathlib import Path
 
 import grpc.aio
 import pytest
-from cruxboxd.rpc.listeners import Claim, listen
+from cruxboxd.rpc.listeners import Claim, _cause, listen
 from cruxboxd.settings.config import Config, ConfigError
 
 
@@ -95,3 +95,12 @@ def test_a_lock_that_is_a_link_or_cannot_be_made_is_one_sentence(tmp_path: Path)
     with pytest.raises(ConfigError, match=r"s\.lock cannot be made: "):
         Claim(tmp_path / "s")
     assert os.listdir(tmp_path) == ["s.lock"]
+
+
+@pytest.mark.parametrize(("address", "cause"), [
+    ("127.0.0.1:0", ""), ("ipv4:127.0.0.1:0", "it must be HOST:PORT or unix:PATH"),
+    ("no host:0", "it must be HOST:PORT or unix:PATH"),
+])  # fmt: skip
+def test_why_an_address_cannot_be_bound_that_a_socket_can(address: str, cause: str):
+    """A scheme that gRPC does not take is no address in use."""
+    assert _cause(address) == cause

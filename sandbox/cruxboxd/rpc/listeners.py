@@ -169,16 +169,20 @@ def _cause(address: str) -> str:
         if len(os.fsencode(path)) > _LONGEST_PATH:
             return f"the path of a unix socket has {_LONGEST_PATH} bytes at most, this one {len(os.fsencode(path))}"
         return "" if path.parent.is_dir() else f"{path.parent} is not a folder"
-    host, _, port = address.removeprefix("ipv4:").removeprefix("ipv6:").rpartition(":")
+    bare = address.removeprefix("ipv4:").removeprefix("ipv6:")
+    host, _, port = bare.rpartition(":")
     try:
         family, kind, protocol, _, place = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)[0]
         with socket.socket(family, kind, protocol) as probe:
             probe.bind(place)
     except (socket.gaierror, UnicodeError):
-        return "it must be HOST:PORT or unix:PATH"
+        return _NO_ADDRESS
     except OSError as error:
         return error.strerror or str(error)
-    return ""
+    return "" if bare == address else _NO_ADDRESS  # which gRPC's servers no longer take
+
+
+_NO_ADDRESS = "it must be HOST:PORT or unix:PATH"
 
 
 def _refuse_open_plain_text(address: str, config: Config) -> None:
