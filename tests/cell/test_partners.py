@@ -382,3 +382,39 @@ def test_a_thread_of_the_test_is_asked_back(ends: Any):
     assert far.got()[:2] == (VALUE, 1)
     far.send(message(VALUE, 1, EIGHT))
     assert (asking.result(), served) == (8, [asking.ident])
+
+
+def test_the_test_hears_while_its_first_thread_rests_and_no_longer(ends: Any):
+    link, far = ends(True)
+    far.send(frames.frame([WANTS, bytes(8), bytes(8)]))
+    time.sleep(0.05)
+    assert link.threads._has_turn
+
+    def wait() -> str:
+        assert link.threads.depth() == 0
+        assert far.got()[0] == GIVES
+        return "waited"
+
+    assert link.threads.may_rest()
+    assert link.threads.rest(wait) == "waited"
+    assert link.threads._resting == 0
+    until(lambda: not link.threads._has_turn)
+    far.send(frames.frame([GIVES, bytes(8), bytes(8)]))
+    time.sleep(0.05)
+    assert not link.threads._has_turn  # it has come, and nobody reads it
+    asking = Asking(link)
+    assert far.asked() == 1
+    far.send(message(VALUE, 1, whole(4)))
+    assert asking.result() == 4
+
+
+def test_a_thread_that_is_not_the_first_rests_not_nor_one_that_serves(ends: Any):
+    link, _ = ends(True)
+    found: list[bool] = []
+    other = threading.Thread(target=lambda: found.append(link.threads.may_rest()))
+    other.start()
+    other.join()
+    numbers = link.threads._numbers[threading.get_ident()]
+    numbers.append(0)
+    assert (found, link.threads.may_rest()) == ([False], False)
+    numbers.pop()

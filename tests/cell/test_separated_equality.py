@@ -276,10 +276,11 @@ class Always:
     [([], 5, False), ([[1]], 5, True), ([[1]], None, False), ([[1]], KeyError(), False)],
 )
 def test_what_the_program_changes_may_become_a_plain_value_that_was_made(held: list[Any], value: object, may: bool):
-    containers = SimpleNamespace(held=lambda *_: list(range(len(held))), entries=[[each] for each in held])
+    entries = {number: [each] for number, each in enumerate(held)}
+    containers = SimpleNamespace(held=lambda *_: list(entries), entries=entries)
     objects = SimpleNamespace(held=SimpleNamespace(present=lambda **_: []))
     link = SimpleNamespace(containers=containers, objects=objects)
-    assert equality.hold_what_was_made(link, [0], [], value, 0) is may
+    assert equality.hold_what_was_made(link, list(entries.items()), [], value, 0) is may
 
 
 @pytest.mark.parametrize(
@@ -291,11 +292,26 @@ def test_what_the_program_changes_may_become_an_object_that_came_meanwhile(
     began = facts.now()
     held = other.thing(of_a_class(other, offers), 5, {})
     link = SimpleNamespace(
-        containers=SimpleNamespace(held=lambda numbers, _apart: numbers, entries=[[[held]]]),
+        containers=SimpleNamespace(held=lambda numbers, _apart: numbers, entries={0: [[held]]}),
         objects=SimpleNamespace(held=SimpleNamespace(present=lambda **_: [])),
     )
     began = began if is_new else facts.now()
-    assert equality.hold_what_was_made(link, [0], [], None, began) is may
+    assert equality.hold_what_was_made(link, list(link.containers.entries.items()), [], None, began) is may
+
+
+@pytest.mark.parametrize("again", [{}, {0: [[]]}])
+def test_so_may_what_it_has_let_go_where_the_script_has_it(other: Candidate, again: dict[int, list[Any]]):
+    """`again`: another container that has the number since."""
+    began = facts.now()
+    entry = [[other.thing(of_a_class(other, "__eq__"), 5, {})]]
+    link = SimpleNamespace(
+        containers=SimpleNamespace(held=lambda numbers, _apart: numbers, entries=again),
+        objects=SimpleNamespace(held=SimpleNamespace(present=lambda **_: [])),
+    )
+    assert not equality.hold_what_was_made(link, [(0, entry), (0, entry)], [], None, began)
+    kept = entry[0]
+    assert equality.hold_what_was_made(link, [(0, entry), *again.items()], [], None, began)
+    assert kept
 
 
 def test_what_was_taken_for_different_is_asked_about_when_the_script_is_through(other: Candidate):

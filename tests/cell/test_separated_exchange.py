@@ -197,9 +197,9 @@ def test_no_container_becomes_what_was_made_while_notes_hold(
 ):
     looked: list[Any] = []
 
-    def hold(_link: object, refilled: list[int], _named: object, made: object, _began: int) -> bool:
+    def hold(_link: object, refilled: list[Any], _named: object, made: object, _began: int, **_: object) -> bool:
         looked.append((refilled, made))
-        return 5 in refilled
+        return 5 in dict(refilled)
 
     def exchange(_operation: str, fields: list[Any]) -> tuple[bytes, Any]:
         for number in fields:
@@ -209,16 +209,17 @@ def test_no_container_becomes_what_was_made_while_notes_hold(
     monkeypatch.setattr(script_link, "hold_what_was_made", hold)
     monkeypatch.setattr(half.alongside, "exchange", exchange)
     half.containers.entries.update({3: [[]], 5: [[]]})
-    assert half._watched(operation, []) == (VALUE, 7)
+    monkeypatch.setattr(half, "_do_notes_hold", lambda *_: True)
+    assert half._exchanged(operation, []) == (VALUE, 7)
     assert (looked, half._refilled) == ([], None)
-    half._watching, half._refilled = 1, [(0, 9)]  # another thread asks, too
-    assert half._watched(operation, [3]) == (VALUE, 7)
-    assert looked == [([3], 7 if operation == "call" else None)]
+    half._watching, half._refilled = 1, [(0, 9, [[]])]  # another thread asks, too
+    assert half._exchanged(operation, [3]) == (VALUE, 7)
+    assert looked == [([(3, [[]])], 7 if operation == "call" else None)]
     assert half._refilled is not None
-    assert [number for _, number in half._refilled] == [9, 3]
+    assert [each[1] for each in half._refilled] == [9, 3]
     half._watching = 0
     with pytest.raises(Left):
-        half._watched(operation, [5])
+        half._exchanged(operation, [5])
     assert half._refilled is None
 
 

@@ -188,6 +188,7 @@ TESTS = {
     "cruxcell/jobs/separated/state/measured.py": ["cell/test_separated_measured.py", *_PAIRS],
     "cruxcell/jobs/separated/state/running_threads.py": ["cell/test_separated_running_threads.py", *_PAIRS],
     "cruxcell/jobs/separated/state/traced.py": ["cell/test_separated_traced.py", *_PAIRS],
+    "cruxcell/jobs/separated/state/waits.py": ["cell/test_separated_waits.py", *_PAIRS],
     "cruxcell/jobs/separated/state/mocks.py": [*_PROXIES, *_PAIRS],
     "cruxcell/jobs/separated/state/lending.py": [*_LENDING, *_PAIRS],
     "cruxcell/jobs/separated/state/context_variables.py": ["cell/test_separated_context_variables.py", *_PAIRS],

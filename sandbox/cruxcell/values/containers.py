@@ -223,6 +223,13 @@ class Containers:
         return found
 
 
+def is_referred_to(entry):
+    # type: (list[Any]) -> bool
+    """Does anything else refer to the container of an entry that is in the table no more?"""
+    references, alone = getrefcount, _references_alone([[], None])
+    return references(entry[0]) > alone
+
+
 def _references_alone(entry):
     # type: (list[Any]) -> int
     """What `getrefcount(entry[0])` says where nothing but the table refers to the container: counted as it counts."""

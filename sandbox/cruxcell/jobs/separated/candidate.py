@@ -27,6 +27,7 @@ from cruxcell.jobs.separated.state.measured import most_memory, used
 from cruxcell.jobs.separated.state.redirected import Streams
 from cruxcell.jobs.separated.state.running_threads import threads_of
 from cruxcell.jobs.separated.state.traced import Traced
+from cruxcell.jobs.separated.state.waits import rested
 from cruxcell.namespace import CANDIDATE, module_namespace, named_namespace, set_recursion_depth
 from cruxcell.protocol import messages, records
 
@@ -109,7 +110,7 @@ class _Server:
         self._borrower = Borrower(namespace, _HARNESS_FRAMES + _FRAMES_OF_PARTNERS)
         self.link.more.update(variables=self._borrower.variables, settings=settings_of, search_path=search_path.read)
         self.link.more.update(contexts=self._borrower.contexts.told, drawn=self._borrower.drawn)
-        self.link.more.update(used=used, most_memory=most_memory)
+        self.link.more.update(used=used, most_memory=most_memory, rest=rested)
         self.link.more["threads"] = self._looking(lambda _target: threads_of(self.link))
         self._traced = Traced()
         self.link.more.update(trace=self._traced.trace, traced=self._traced.traced)

@@ -19,7 +19,7 @@ from cruxcell.jobs.separated.proxies.awaiting import Lent
 from cruxcell.jobs.separated.proxies.compared_tables import ComparedTables
 from cruxcell.jobs.separated.proxies.copies import copied
 from cruxcell.jobs.separated.proxies.doubts import Doubts
-from cruxcell.jobs.separated.proxies.equality import BECAME, Notes, hold_what_was_made, shown_by
+from cruxcell.jobs.separated.proxies.equality import BECAME, Notes, hold_what_is_made, hold_what_was_made, shown_by
 from cruxcell.jobs.separated.proxies.facts import now, number_of
 from cruxcell.jobs.separated.proxies.looking import follow_hints, follow_sizes, follow_sources, follow_tracers
 from cruxcell.jobs.separated.proxies.marks import keep_unmarked
@@ -42,6 +42,7 @@ from cruxcell.jobs.separated.state.redirected import Redirected
 from cruxcell.jobs.separated.state.running_threads import follow_threads
 from cruxcell.jobs.separated.state.seeds import follow_states
 from cruxcell.jobs.separated.state.traced import follow_tracing
+from cruxcell.jobs.separated.state.waits import follow_waits
 from cruxcell.namespace import resolve, root_of
 from cruxcell.protocol import frames, messages, records
 
@@ -108,8 +109,8 @@ class ScriptLink(Link):
         self._mocks, self._tables = Mocks(set()), ComparedTables()
         self.before_answer = lambda: self.notes.forget_from(self.depth())
         self.more.update(copy=copied, outline=outline_of)
-        self._watching = 0
-        self._refilled = None  # type: list[tuple[int, int]] | None  # when, and which container, while that matters
+        self._watching = self._ran = 0  # when the candidate was last asked for what may change anything
+        self._refilled = None  # type: list[tuple[int, int, list[Any]]] | None  # when, and which container, while that matters
         self.ending = _lock()
         self.objects.serve = permissions.run
         connect(self)
@@ -147,6 +148,7 @@ class ScriptLink(Link):
         lender = Lender(script, texts, self._namespace, self._names.namespace)
         for follow in dict.fromkeys([each for word, each in FOLLOWED.items() if word in source]):
             follow(self)
+        follow_waits(self)
         follow_named(self.texts, source)
         changed_times.install_for(source)
         root = root_of(entry_point)
@@ -187,8 +189,7 @@ class ScriptLink(Link):
         place = tuple(fields[:2])
         if why:
             self.refuse(why)
-        exchange = self._watched if self._do_notes_hold(operation, fields) else self.alongside.exchange
-        kind, value = exchange(operation, fields)
+        kind, value = self._exchanged(operation, fields)
         if operation not in ("names", "look"):
             self.has_answered = True
             self._has_called = self._has_called or operation in _CALLS
@@ -235,6 +236,8 @@ class ScriptLink(Link):
         """Does what this thread has noted hold after this question? What others have is old, where it may not."""
         own = self.notes
         holds = own.outlast(self, operation, fields, self.depth())
+        if not holds:
+            self._ran = now()
         if not holds or operation == "call":
             for each in list(self._notes.values()):
                 each.is_old = each.is_old or each is not own
@@ -268,31 +271,60 @@ class ScriptLink(Link):
             self.texts.take(self._shared())  # whichever thread the message is for
         return message
 
-    def _watched(self, operation, fields):
+    def _exchanged(self, operation, fields):
         # type: (str, list[Any]) -> tuple[bytes, Any]
+        if not self._do_notes_hold(operation, fields):
+            return self.alongside.exchange(operation, fields)
+        began, makes = now(), operation == "call"
+
+        def becomes(refilled, named, value):
+            # type: (list[Any], list[int], object) -> bool
+            made, given = (value, fields[2:]) if makes else (None, ())
+            return hold_what_was_made(self, refilled, named, made, began, given=given)
+
+        return self._watched(lambda: self.alongside.exchange(operation, fields), began, becomes)
+
+    def rest(self, wait):
+        # type: (Callable[[], Any]) -> Any
+        """`wait()`, and hear what threads of the program do meanwhile: they change nothing that was noted, and no
+        container comes to hold what the script has made since it last had the program do anything."""
+        began = self._ran
+
+        def rested():
+            # type: () -> tuple[Any, Any]
+            found = self.threads.rest(wait)
+            self.alongside.exchange("rest", [None])
+            return found, None
+
+        with self.line:
+            self._forget_what_was_steady()
+            return self._watched(rested, began, lambda held, named, _: hold_what_is_made(self, held, named, began))[0]
+
+    def _watched(self, ask, began, becomes):
+        # type: (Callable[[], tuple[Any, Any]], int, Callable[[list[Any], list[int], Any], bool]) -> tuple[Any, Any]
         """Ask what changes nothing that was noted. No container becomes what the script has made meanwhile, either."""
-        began, self._watching = now(), self._watching + 1
+        self._watching += 1
         self._refilled = [] if self._refilled is None else self._refilled
         try:
-            kind, value = self.alongside.exchange(operation, fields)
-            refilled = [number for when, number in self._refilled if when > began]
+            kind, value = ask()
+            refilled = [(number, entry) for when, number, entry in self._refilled if when > began]
         finally:
             self._watching -= 1
             if not self._watching:
                 self._refilled = None
         given = self._names.given
         named = [id(each) for name in given for each in (given[name], self._names.namespace.get(name))]
-        made = value if operation == "call" else None
-        if refilled and hold_what_was_made(self, refilled, [id(self._names.view), *named], made, began):
+        if refilled and becomes(refilled, [id(self._names.view), *named], value):
             self.refuse(BECAME % "what the program has given the script")
         return kind, value
 
     def is_refilled(self, number):
         # type: (int) -> None
         """What another thread's message brings is there before that thread knows."""
+        entry = self.containers.entries[number]
         if self._refilled is not None:
-            self._refilled.append((now(), number))
-        self.has_answered = self.has_answered or self.containers.entries[number][0] is not self._names.view
+            self._refilled.append((now(), number, entry))
+        self.has_answered = self.has_answered or entry[0] is not self._names.view
 
     def exchange_or_leave(self, operation, fields):
         # type: (str, list[Any]) -> tuple[bytes, Any]

@@ -41,6 +41,14 @@ def may_be_base(cls):
     return id(cls) in PLAIN_ONES or _is_a_dict_of_the_library(cls)
 
 
+def names_of(cls):
+    # type: (Any) -> str
+    """Its name and, where it is another (of a class within a class or function), the qualified one."""
+    names = [type.__dict__[each].__get__(cls) for each in ("__name__", "__qualname__")]
+    name, qualified = [each if type(each) is str else "?" for each in names]
+    return name if qualified == name else name + "\0" + qualified
+
+
 def told_of(cls):
     # type: (type) -> list[str]
     """What is told of the special methods of a class: not the operators that it has from another class of objects which

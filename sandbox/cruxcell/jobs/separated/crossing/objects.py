@@ -13,6 +13,7 @@ from cruxcell.jobs.separated.crossing.classes import (
     abstract_bases,
     leave_out,
     may_be_base,
+    names_of,
     overridden,
     plain_base,
     public_names,
@@ -41,6 +42,7 @@ from cruxcell.jobs.separated.proxies.shared_names import (
     METHOD_TYPE,
     MODULE_TYPE,
     PLAIN,
+    STAND_INS,
     found_at,
     imported,
     is_member,
@@ -127,6 +129,7 @@ class Objects:
         none that the script has made, which is an object."""
         if kind is not MODULE_TYPE:
             is_named = kind is BUILTIN_TYPE or kind is METHOD_TYPE or is_member(value)
+            is_named = is_named or any(value is each for each in STAND_INS)
             return is_named and self._write_shared(writer, value)
         name = CANDIDATE if value.__dict__ is self.program else str(value.__name__)
         if not self.is_test or (name != CANDIDATE and imported(name) is not value):
@@ -182,8 +185,7 @@ class Objects:
         self._write_number(writer, b"K", number)
         if self.is_test and of and comes_along(cls):
             self.shown.along.add(number)
-        name = type.__dict__["__name__"].__get__(cls)
-        writer.items((name if type(name) is str else "?", len(bases)), 0)
+        writer.items((names_of(cls), len(bases)), 0)
         for each in bases:
             self._write_class(writer, each, "error")
         stands = stands_for(cls, self.is_test and (of == "value" or is_of_a_package(cls)))
@@ -286,7 +288,6 @@ class Objects:
         if isinstance(stand, type) and issubclass(stand, BaseException):
             self.classes[number] = stand
             return stand
-        name = name.replace("\0", "")[:200]
         try:
             made = proxy_classes.make_class(name, number, bases, offers, overrides, stand, self.module)
         except TypeError:  # bases that do not go together here

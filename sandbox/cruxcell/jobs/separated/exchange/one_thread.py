@@ -40,6 +40,15 @@ class OneThread:
         """Since when, from then on, nothing came for another thread before this thread's last answer."""
         return time
 
+    def may_rest(self):
+        # type: () -> bool
+        """May this thread hear, while it waits, what threads of the program say?"""
+        return False
+
+    def rest(self, wait):
+        # type: (Callable[[], Any]) -> Any
+        return wait()
+
     def exchange(self, operation, fields, cls):
         # type: (str, list[Any], Any) -> Any
         """(kind of the answer, value). `cls`: the class that is asked for what it has."""

@@ -3,7 +3,7 @@
 Each thread of either end has a partner at the other end, which serves its questions and no other's. So a thread of the
 test may wait in a call of the program for what another thread's call does, as it would in one process. A question
 carries the number of its thread (even ones are the test's, 0 its first); a thread that its partner asks back goes on
-under that number. The test hears nothing while none of its own questions is open.
+under that number. The test hears nothing while none of its own questions is open and its first thread does not wait.
 
 Messages never cross, so both ends agree at each what is in the containers they share. One end has the turn to send, and
 gives it away with each message. The other may say at any time that it wants it, by a frame that changes nothing. One
@@ -59,7 +59,7 @@ class Partners:
         self._last, self._alone_since = (_FIRST, 0), 0  # the last message: for which thread, and when; see `_note`
         self._since = {}  # type: dict[int, int]  # that, when a thread was answered
         self._over = None  # type: Exception | None
-        self._is_placing = 0
+        self._is_placing = self._resting = 0
 
     def begin(self):
         # type: () -> bool
@@ -71,6 +71,22 @@ class Partners:
         except RuntimeError:
             line.is_shared = False
         return line.is_shared
+
+    def may_rest(self):
+        # type: () -> bool
+        """Is this the test's first thread, doing nothing that it is asked for?"""
+        return self._numbers.get(_get_ident()) == [_FIRST]
+
+    def rest(self, wait):
+        # type: (Callable[[], Any]) -> Any
+        """`wait()`, while what threads of the program say is heard."""
+        with self._link.line:
+            self._resting += 1
+            self._open_gate()
+            try:
+                return self.outside(wait)
+            finally:
+                self._resting -= 1
 
     # ---- asking ----------------------------------------------------------------------------------------------------
 
@@ -262,7 +278,7 @@ class Partners:
             self._reader = _get_ident()
             try:
                 while self._over is None:
-                    while self._link.is_test and not self._open and not self._wants:
+                    while self._link.is_test and not (self._open or self._wants or self._resting):
                         self.outside(self._gate.acquire)  # nothing that the candidate says counts meanwhile
                     if not self._take():
                         line.extend_outside(*self._link.incoming.coming())

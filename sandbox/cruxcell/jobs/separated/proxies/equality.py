@@ -25,7 +25,7 @@ from cruxcell.jobs.separated.proxies.remote import RemoteType, class_of_alias
 from cruxcell.jobs.separated.proxies.shared_names import place_of
 from cruxcell.values.arrays import is_array_of_objects
 from cruxcell.values.canonical import NotPlain, TooLarge, canon
-from cruxcell.values.containers import dict_base
+from cruxcell.values.containers import dict_base, is_referred_to
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -297,18 +297,35 @@ def shown_by(values):
     return values, set(atoms), atoms
 
 
-def hold_what_was_made(link, numbers, named, value, began):
-    # type: (Any, list[int], list[int], object, int) -> bool
+def hold_what_was_made(link, refilled, named, value, began, *, given=()):
+    # type: (Any, list[tuple[int, list[Any]]], list[int], object, int, Any) -> bool
     """May one of these containers, which the program has changed since `began`, be equal by now to something that the
-    script makes of what it has made: `value` (None: nothing was made), or another object? Not one that the script does
-    not have, or has by a name of the program's (`named`: their addresses). What is not opaque equals plain data. What
-    is made may be a container itself, which the script was not given before."""
-    apart = named + [id(each) for each in link.objects.held.present(with_values=True)]
-    held = [link.containers.entries[number][0] for number in link.containers.held(numbers, apart)]
-    held = [each for each in held if each is not value or not is_new_value(value, began)]
+    script makes of what it has made: `value` (None: nothing was made), or another object? What is not opaque equals
+    plain data. What is made may be a container itself, which the script was not given before."""
+    held = [each for each in _had(link, refilled, named, given) if each is not value or not is_new_value(value, began)]
     if value is not None and not is_opaque(value) and not issubclass(type(value), BaseException):
         return bool(held)
     return any("__eq__" in vars(type(each)) and is_made_since(each, began) for each in _objects_in(held))
+
+
+def hold_what_is_made(link, refilled, named, began):
+    # type: (Any, list[tuple[int, list[Any]]], list[int], int) -> bool
+    """While the script waited: does one of them hold an object that the script has made since `began`?"""
+    held = _objects_in(_had(link, refilled, named, ()))
+    return any(standing_of(each) == MADE and is_new_since(each, began) for each in held)
+
+
+def _had(link, refilled, named, given):
+    # type: (Any, list[tuple[int, list[Any]]], list[int], Any) -> list[Any]
+    """Those of these containers (their numbers, and what the table has of them) that the script has, not only by a name
+    of the program's (`named`: their addresses). One that the program has let go after it has changed it the script may
+    have all the same, unless the program was `given` it with this question."""
+    apart, entries = named + [id(each) for each in link.objects.held.present(with_values=True)], link.containers.entries
+    known = [number for number, entry in refilled if entries.get(number) is entry]
+    gone = [entry for number, entry in refilled if entries.get(number) is not entry]
+    passed = _gone_through(given)[1] if gone else ()
+    found = [entries[number][0] for number in link.containers.held(known, apart)]
+    return found + [entry[0] for entry in gone if id(entry[0]) not in passed and is_referred_to(entry)]
 
 
 def _atoms(value):
@@ -330,6 +347,12 @@ def _atom(value):
 def _parts(value):
     # type: (Any) -> list[Any]
     """What is in a value, in whatever containers."""
+    return _gone_through(value)[0]
+
+
+def _gone_through(value):
+    # type: (Any) -> tuple[list[Any], set[int]]
+    """(what is in a value, in whatever containers; the addresses of that and of these)."""
     found, pending, seen = [], [value], set()  # type: list[Any], list[Any], set[int]
     for each in pending:
         if id(each) in seen:
@@ -346,7 +369,7 @@ def _parts(value):
             pending += each if base is None else base.__iter__(each)
         else:
             found.append(each)
-    return found
+    return found, seen
 
 
 _BY_WORD = (

@@ -73,7 +73,7 @@ def make_class(  # noqa: PLR0917 - what a class is written as
     """The class that stands for class `number` of the other side.
 
     Args:
-        name: its name.
+        name: its name; behind a NUL its qualified name, where that is another.
         number: what the other side knows it by.
         bases: classes made here, builtin exceptions and plain types; those of other families are left out. A class
             has objects that are values if a plain type stands among them, whatever it is derived from.
@@ -83,6 +83,7 @@ def make_class(  # noqa: PLR0917 - what a class is written as
         module: what it says its module is.
     """
     plain = _values_among(bases)
+    name, _, qualified = name.partition("\0")
     namespace = {"__module__": module, "_remote_class": number, "__slots__": ()}  # type: dict[str, Any]
     namespace["__doc__"] = property(_documentation)
     family = tuple([each for each in bases if issubclass(each, RemoteObject)]) or (RemoteObject,)  # type: tuple[type, ...]
@@ -120,7 +121,8 @@ def make_class(  # noqa: PLR0917 - what a class is written as
         namespace.update(_of_known_class(stands_for))
     owned = own_names(family)
     namespace = {each: value for each, value in namespace.items() if each not in owned}
-    made = type.__new__(RemoteType, name, family, namespace)
+    namespace["__qualname__"] = (qualified or name).replace("\0", "")[:400]
+    made = type.__new__(RemoteType, name[:200], family, namespace)
     keep_ahead(made)
     if "__slots__" in namespace:  # which have done their work; what the object's class has is asked for
         type.__delattr__(made, "__slots__")

@@ -65,6 +65,7 @@ MODULES = {
     each: each for each in [*STDLIB_MODULES, "networkx", "numpy", "pandas", "scipy", "sklearn", "sympy", "torch"]
 }
 MODULES.update(np="numpy", nx="networkx", pd="pandas", plt="matplotlib.pyplot", sns="seaborn")
+STAND_INS = []  # type: list[Any]  # functions of the test's process in the places of those of C, by the same names
 BUILTIN_TYPE = type(len)  # type: Any
 METHOD_TYPE = type(str.upper)  # type: Any
 MODULE_TYPE = type(sys)

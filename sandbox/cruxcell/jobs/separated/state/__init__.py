@@ -18,4 +18,5 @@ redirected    streams of the program's that the script prints to
 measured      CPU time that a script measures
 running_threads threads that it counts
 traced        memory that it traces
+waits         what is heard of the program's threads while it waits
 """

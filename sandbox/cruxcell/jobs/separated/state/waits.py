@@ -1,0 +1,44 @@
+"""While the script waits, threads of the program are heard: a timer calls its function while the script sleeps, and a
+worker of a queue takes what the script has put there.
+
+Otherwise nothing that they say counts before the script asks for something. A wait ends with a question that brings
+what they have done to what both sides have.
+"""
+
+import sys
+
+from cruxcell.jobs.separated.proxies.shared_names import STAND_INS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable  # noqa: F401 - in type comments
+
+
+def rested(_target):
+    # type: (object) -> None
+    """Of the candidate's half: what its threads have changed until now comes with the answer."""
+
+
+def follow_waits(link):
+    # type: (Any) -> None
+    """In the test's process, where several threads may ask. Events, queues, barriers and futures wait by conditions."""
+    if not link.threads.may_rest():
+        return
+    threading = __import__("threading")
+    for owner, name in ((sys.modules["time"], "sleep"), (threading.Condition, "wait"), (threading.Thread, "join")):
+        heard = _heard(link, vars(owner)[name])
+        setattr(owner, name, heard)
+        STAND_INS.append(heard)
+
+
+def _heard(link, wait):
+    # type: (Any, Callable[..., Any]) -> Any
+    def waits(*arguments, **keywords):
+        # type: (object, object) -> Any
+        if not (link.has_answered and link.threads.may_rest()):
+            return wait(*arguments, **keywords)
+        return link.rest(lambda: wait(*arguments, **keywords))
+
+    waits.__name__, waits.__qualname__, waits.__doc__ = wait.__name__, wait.__qualname__, wait.__doc__
+    waits.__module__ = wait.__module__
+    return waits
