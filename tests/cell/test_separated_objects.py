@@ -518,10 +518,16 @@ def test_a_class_has_the_methods_that_it_may_have_and_no_others(test: End):
     assert (row.append == [], [each[0] for each in test.asked]) == (False, ["get"])
     thing = test.reads(b"o" + u32(3) + described(3, offers="__len__\0send\0__eq__\0__hash__\0__init__\0nonsense"))
     assert sorted(set(own_dict(type(thing))) & {"send", "__len__", "__eq__", "__hash__", "__init__", "nonsense"}) == [
-        "__eq__", "__hash__", "__len__", "send",
+        "__eq__", "__hash__", "__len__",
     ]  # fmt: skip
     assert (thing == 8, hash(thing) == object.__hash__(thing)) == (False, True)
     assert len(test.asked) == 1  # it is the test's own answer
+
+
+@pytest.mark.parametrize(("offers", "found"), [("__next__\0send", True), ("__await__\0send", True), ("send", False)])
+def test_what_no_generator_or_coroutine_has_by_such_a_name_is_asked_for(test: End, offers: str, found: bool):
+    thing = test.reads(b"o" + u32(3) + described(3, offers=offers))
+    assert ("send" in own_dict(type(thing))) == found
 
 
 def test_what_a_class_stands_for(test: End):
@@ -539,11 +545,20 @@ def test_an_object_that_holds_values_stands_for_no_class(test: End):
 
 
 def test_bases_that_do_not_go_together_are_but_the_first(test: End):
-    found = test.reads(described(1, described(2, name="B"), shared("int"), name="C\0D" + "x" * 300))
+    found = test.reads(described(1, described(2, name="B"), shared("int"), name="C" + "x" * 300))
     assert ([each.__name__ for each in type.mro(found)[1:3]], found.__bases__) == (["RemoteBase", "int"], (int,))
-    assert (found.__name__[:3], len(found.__name__)) == ("CDx", 200)
+    assert (found.__name__[:3], len(found.__name__)) == ("Cxx", 200)
     odd = test.reads(described(3, shared("ValueError"), shared("int")))
     assert (issubclass(odd, ValueError), issubclass(odd, int)) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("told", "name", "qualified"),
+    [("C", "C", "C"), ("C\0A.C", "C", "A.C"), ("C\0A\0.C", "C", "A.C"), ("C\0" + "x" * 500, "C", "x" * 400)],
+)
+def test_a_class_has_its_qualified_name(test: End, told: str, name: str, qualified: str):
+    found = test.reads(described(1, name=told))
+    assert (found.__name__, found.__qualname__) == (name, qualified)
 
 
 def test_an_error_of_a_candidate(test: End):

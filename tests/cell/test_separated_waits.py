@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 import threading
 import time
@@ -78,7 +79,8 @@ def test_what_waits_is_called_as_the_library_has_it_and_crosses_by_that_name(fol
     sleep = script.time.sleep
     assert script.noted[0] is sleep
     assert (sleep.__name__, sleep.__qualname__, sleep.__module__) == ("sleep", "sleep", "time")
-    assert sleep.__doc__ == time.sleep.__doc__
+    assert (sleep.__doc__, sleep.__wrapped__) == (time.sleep.__doc__, time.sleep)
+    assert list(inspect.signature(script.Thread().join).parameters) == ["timeout"]
 
 
 def test_the_candidate_says_nothing_of_a_wait():

@@ -103,7 +103,7 @@ def make_class(  # noqa: PLR0917 - what a class is written as
         asked = offers
     is_test = connection[0].is_test
     is_run = "__next__" in offers or "__await__" in offers
-    for each in asked:
+    for each in asked if is_run or not is_test else _without_methods(asked):
         method = _special(each, is_test, is_run)
         if method is not None:
             namespace[each] = method
@@ -127,6 +127,12 @@ def make_class(  # noqa: PLR0917 - what a class is written as
     if "__slots__" in namespace:  # which have done their work; what the object's class has is asked for
         type.__delattr__(made, "__slots__")
     return made
+
+
+def _without_methods(names):
+    # type: (list[str]) -> list[str]
+    """`send` of a mailer, which is no generator, is asked for as what other names mean."""
+    return [each for each in names if each not in METHODS]
 
 
 def _values_among(bases):

@@ -40,5 +40,5 @@ def _heard(link, wait):
         return link.rest(lambda: wait(*arguments, **keywords))
 
     waits.__name__, waits.__qualname__, waits.__doc__ = wait.__name__, wait.__qualname__, wait.__doc__
-    waits.__module__ = wait.__module__
+    waits.__module__, waits.__wrapped__ = wait.__module__, wait  # type: ignore[attr-defined]
     return waits
