@@ -360,3 +360,28 @@ def test_steps_of_what_is_awaited_are_known_and_other_functions_called_as_they_a
         assert lent.stands_for(function) == function
     monkeypatch.delitem(sys.modules, "asyncio")
     assert lent.stands_for(SPECIAL["__await__"]) is SPECIAL["__await__"]
+
+
+def test_what_is_awaited_in_a_loop_that_the_program_runs_is_a_task_of_that():
+    awaited: Any = Awaited()
+    found: list[object] = []
+
+    async def one() -> int:
+        found.append(asyncio.get_running_loop())
+        return 5
+
+    async def main() -> object:
+        target, steps = one(), 0
+        while True:
+            try:
+                assert awaited.step(target, "send", None) is None
+            except StopIteration as end:
+                assert steps == 1
+                return end.value
+            steps += 1
+            await asyncio.sleep(0)
+
+    loop = asyncio.new_event_loop()
+    assert (loop.run_until_complete(main()), found) == (5, [loop])
+    assert awaited._loop is None
+    loop.close()

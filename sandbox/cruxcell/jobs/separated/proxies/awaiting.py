@@ -62,10 +62,16 @@ class Awaited:
     def _begun(self, target, may_run):
         # type: (Any, bool) -> tuple[Any, bool]
         """(the task or coroutine that runs it, is it a task?)"""
-        if "asyncio" not in sys.modules:
+        asyncio = sys.modules.get("asyncio")  # type: Any
+        if asyncio is None:
             return _of(target), False
+        running = asyncio._get_running_loop()
+        if running is not None and running is not self._loop:  # the program's own, which awaits one of the script's
+            task = running.create_task(_of(target))
+            task.add_done_callback(lambda ended: self._on_end(ended, target))
+            return task, True
         if self._loop is None:
-            self._loop = loop_of(sys.modules["asyncio"])
+            self._loop = loop_of(asyncio)
             self._clock = clock_of(self._loop)
         others = self._loop._ready
         self._loop._ready = type(others)()  # what else is ready comes when all have begun
@@ -108,7 +114,7 @@ class Awaited:
 
     def _go_on(self, task):
         # type: (Any) -> None
-        if self._loop.is_running():
+        if task.get_loop() is not self._loop or self._loop.is_running():
             return
         if not task.done():
             self._clock.go_on()
