@@ -12,7 +12,7 @@ candidate is told that it waits, and asks again: the future would be nothing to 
 
 import sys
 
-from cruxcell.jobs.separated.proxies.loops import SLICE_S, Ends, clock_of, loop_of, run_for_a_while
+from cruxcell.jobs.separated.proxies.loops import SLICE_S, Ends, clock_of, loop_of, run_for_a_while, run_what_is_ready
 from cruxcell.jobs.separated.proxies.operations import METHODS, SPECIAL
 from cruxcell.jobs.separated.proxies.shared_names import BUILTIN_TYPE
 
@@ -183,7 +183,11 @@ class Lent:
         if running is None and self._loop is None:  # only the program has a loop that runs
             self._loop = loop_of(asyncio)
         loop = running or self._loop
-        place = self._places.pop(id(target), None) or self._begun(target, loop)
+        place = self._places.pop(id(target), None)
+        if place is None:
+            place = self._begun(target, loop)
+        elif how in _GOES_ON and not place.is_waiting:
+            run_what_is_ready(loop)  # a timeout of the test's, say, of what waits for the candidate
         if place.is_waiting:
             if how in _GOES_ON:
                 run_for_a_while(loop, place.waits)

@@ -37,6 +37,14 @@ def run_for_a_while(loop, future):
         future.remove_done_callback(stop)
 
 
+def run_what_is_ready(loop):
+    # type: (Any) -> None
+    """And nothing that becomes so."""
+    if not loop.is_running():
+        loop.call_soon(loop.stop)
+        loop.run_forever()
+
+
 class _Stop:
     def __init__(self, loop):
         # type: (Any) -> None
