@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from cruxcell.jobs.separated import script_link
+from cruxcell.jobs.separated.followed import FOLLOWED
 from cruxcell.jobs.separated.state import measured, traced
 
 NS = 10**9
@@ -107,7 +107,7 @@ def test_times_and_usage_of_the_process_itself(follow):
     ],
 )
 def test_each_is_followed_by_a_word_of_its_own(word, follow):
-    assert [each for name, each in script_link.FOLLOWED.items() if name in word] == [follow]
+    assert [each for name, each in FOLLOWED.items() if name in word] == [follow]
 
 
 @pytest.mark.parametrize("said", [None, [], [1, 2, 3], [1, 2, 3, 4.0], [1, 2, 3, True], (1, 2, 3, 4), ValueError()])

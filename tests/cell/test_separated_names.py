@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from cruxcell.analysis.parsing import CHECK
-from cruxcell.jobs.separated import script_link
+from cruxcell.jobs.separated.followed import FOLLOWED
 from cruxcell.jobs.separated.proxies import facts, runs
 from cruxcell.jobs.separated.proxies.proxy_classes import make_class
 from cruxcell.jobs.separated.rules import configurations, program_names
@@ -129,7 +129,7 @@ def test_what_a_script_names_of_the_library_is_followed(word: str, follows: str,
     def noted(name: str) -> Callable[[object], None]:
         return lambda _: followed.append(name)
 
-    for table in (script_link.FOLLOWED, configurations.FOLLOWED):
+    for table in (FOLLOWED, configurations.FOLLOWED):
         for given, follow in table.items():
             monkeypatch.setitem(table, given, noted(getattr(follow, "__name__", "")))
     Half(f=8).gets("f(1)")

@@ -9,7 +9,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
-from cruxcell.jobs.separated import script_link
+from cruxcell.jobs.separated.followed import FOLLOWED
 from cruxcell.jobs.separated.proxies.facts import Opaque
 from cruxcell.jobs.separated.state.running_threads import follow_threads, threads_of
 
@@ -85,4 +85,4 @@ def test_what_is_no_thread_of_the_candidate_s_ends_the_script(follow, said):
 
 
 def test_a_script_that_names_threading_follows():
-    assert script_link.FOLLOWED["threading"] is follow_threads
+    assert FOLLOWED["threading"] is follow_threads

@@ -9,7 +9,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
-from cruxcell.jobs.separated import script_link
+from cruxcell.jobs.separated.followed import FOLLOWED
 from cruxcell.jobs.separated.state.borrowing import Borrower
 from cruxcell.jobs.separated.state.seeds import Seeded, follow_states
 
@@ -104,4 +104,4 @@ def test_the_program_has_drawn_what_it_has_since_the_script_looked_or_set_them(m
 
 @pytest.mark.parametrize("name", ["getstate", "get_state"])
 def test_a_script_that_names_states_follows(name: str):
-    assert script_link.FOLLOWED[name] is follow_states
+    assert FOLLOWED[name] is follow_states

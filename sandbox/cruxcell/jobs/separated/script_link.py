@@ -15,19 +15,19 @@ from cruxcell.jobs.separated.exchange.alongside import Alongside
 from cruxcell.jobs.separated.exchange.link import TOO_LARGE, Broken, Link, Unsent, connect
 from cruxcell.jobs.separated.exchange.partners import Partners, may_begin
 from cruxcell.jobs.separated.exchange.steady import Steady
+from cruxcell.jobs.separated.followed import follow_what_is_named
 from cruxcell.jobs.separated.proxies.awaiting import Lent
 from cruxcell.jobs.separated.proxies.compared_tables import ComparedTables
 from cruxcell.jobs.separated.proxies.copies import copied
 from cruxcell.jobs.separated.proxies.doubts import Doubts
 from cruxcell.jobs.separated.proxies.equality import BECAME, Notes, hold_what_is_made, hold_what_was_made, shown_by
 from cruxcell.jobs.separated.proxies.facts import now, number_of
-from cruxcell.jobs.separated.proxies.looking import follow_hints, follow_sizes, follow_sources, follow_tracers
 from cruxcell.jobs.separated.proxies.marks import keep_unmarked
 from cruxcell.jobs.separated.proxies.runs import exited, is_exit
 from cruxcell.jobs.separated.proxies.signatures import outline_of
 from cruxcell.jobs.separated.rules.configurations import follow_named
-from cruxcell.jobs.separated.rules.docstrings import NO_EXAMPLES, follow_doctests
-from cruxcell.jobs.separated.rules.pickles import Pickles, follow_joblib, follow_pickles
+from cruxcell.jobs.separated.rules.docstrings import NO_EXAMPLES
+from cruxcell.jobs.separated.rules.pickles import Pickles
 from cruxcell.jobs.separated.rules.program_names import ProgramNames
 from cruxcell.jobs.separated.rules.script import constant_texts, expects_on, names_for, raises_by_itself
 from cruxcell.jobs.separated.rules.texts import Texts  # noqa: F401 - in type comments
@@ -36,12 +36,8 @@ from cruxcell.jobs.separated.state.figures import SharedFigures
 from cruxcell.jobs.separated.state.files import PassedFiles
 from cruxcell.jobs.separated.state.lending import Lender
 from cruxcell.jobs.separated.state.listening import Listener
-from cruxcell.jobs.separated.state.measured import follow_clocks, follow_times, follow_usage
 from cruxcell.jobs.separated.state.mocks import Mocks
 from cruxcell.jobs.separated.state.redirected import Redirected
-from cruxcell.jobs.separated.state.running_threads import follow_threads
-from cruxcell.jobs.separated.state.seeds import follow_states
-from cruxcell.jobs.separated.state.traced import follow_tracing
 from cruxcell.jobs.separated.state.waits import follow_waits
 from cruxcell.namespace import resolve, root_of
 from cruxcell.protocol import frames, messages, records
@@ -55,26 +51,6 @@ if TYPE_CHECKING:
 
 _CALLS = frozenset(["call", "special", "drive"])
 _SETS_BY_NAME = frozenset(["__dict__", "setattr", "vars"])
-# What a script does with a library, by the word with which it says so, that the candidate has a part in.
-FOLLOWED = {
-    "source": follow_sources,
-    "get_type_hints": follow_hints,
-    "getsizeof": follow_sizes,
-    "settrace": follow_tracers,
-    "setprofile": follow_tracers,
-    "doctest": follow_doctests,
-    "pickle": follow_pickles,
-    "joblib": follow_joblib,
-    "process_time": follow_clocks,
-    "thread_time": follow_clocks,
-    "CPUTIME_ID": follow_clocks,
-    "os.times": follow_times,
-    "getrusage": follow_usage,
-    "tracemalloc": follow_tracing,
-    "threading": follow_threads,
-    "getstate": follow_states,
-    "get_state": follow_states,
-}  # type: dict[str, Callable[[Any], None]]
 _RUNS_TEXT = (
     "code that may be the program's (by eval, exec, pickle, doctest or a library) would run in the test's process, by"
     " line %d of the script: compare values, or require IN_PROCESS"
@@ -146,8 +122,7 @@ class ScriptLink(Link):
         keep_unmarked([*names_of(script, SETS_ATTRIBUTES), *([] if _SETS_BY_NAME.isdisjoint(named) else texts)])
         self.named = frozenset([each for each in (*dissect(script).all_names, *texts) if each[:2] == "__"])
         lender = Lender(script, texts, self._namespace, self._names.namespace)
-        for follow in dict.fromkeys([each for word, each in FOLLOWED.items() if word in source]):
-            follow(self)
+        follow_what_is_named(self, source)
         follow_waits(self)
         follow_named(self.texts, source)
         changed_times.install_for(source)

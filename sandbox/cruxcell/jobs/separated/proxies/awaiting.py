@@ -183,11 +183,9 @@ class Lent:
         if running is None and self._loop is None:  # only the program has a loop that runs
             self._loop = loop_of(asyncio)
         loop = running or self._loop
-        place = self._places.pop(id(target), None)
-        if place is None:
-            place = self._begun(target, loop)
-        elif how in _GOES_ON and not place.is_waiting:
-            run_what_is_ready(loop)  # a timeout of the test's, say, of what waits for the candidate
+        place = self._places.pop(id(target), None) or self._begun(target, loop)
+        if place.awaits_candidate and how in _GOES_ON:
+            run_what_is_ready(loop)  # a timeout of the test's, say
         if place.is_waiting:
             if how in _GOES_ON:
                 run_for_a_while(loop, place.waits)
@@ -205,6 +203,7 @@ class Lent:
         found = self._stepped(place, loop, how, values)
         if how != "close":
             self._places[id(target)] = place
+        place.awaits_candidate = found is None
         if not issubclass(type(found), asyncio.Future):  # an object of the candidate may say that it is one
             return found
         found._asyncio_future_blocking = False  # as a task has it
@@ -243,7 +242,7 @@ class _Place:
     """The task that a coroutine of the test finds itself in while the candidate steps it. What limits its time cancels
     that: it is not the task that waits for the candidate, as the program may run several at once."""
 
-    __slots__ = ("_name", "_requests", "has_ended", "is_cancelled", "loop", "target", "waits")
+    __slots__ = ("_name", "_requests", "awaits_candidate", "has_ended", "is_cancelled", "loop", "target", "waits")
 
     def __init__(self, target, loop):
         # type: (Any, Any) -> None
@@ -251,6 +250,7 @@ class _Place:
         self.waits = None  # type: Any
         self.has_ended = True  # what it waits for, as its loop has heard
         self.is_cancelled = False  # it hears of that in its next step
+        self.awaits_candidate = False  # or has only let others go on
         self._requests, self._name = 0, "Task-%d" % id(self)
 
     @property
