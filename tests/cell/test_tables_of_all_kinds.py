@@ -163,3 +163,6 @@ def test_a_period_whose_frequency_has_no_name_is_not_taken_apart():
     month = pandas.Period("2020-01", "M")
     assert tables._month_parts(month) == (month.ordinal, "M")
     assert tables._month_parts(SimpleNamespace(ordinal=month.ordinal, freqstr="no frequency")) is None
+    months = pandas.period_range("2020-01", periods=2, freq="M").array
+    assert tables._period_parts(months, months.dtype) == ("period", months.asi8.tobytes(), "M")
+    assert tables._period_parts(months, SimpleNamespace(name="period[no frequency]")) is None

@@ -223,6 +223,12 @@ async def test_an_order_and_its_report_have_room_for_each_check():
     assert [job(seals=number, checks=3).report_cap - three for number in (1, 5000)] == [a_seal, 5000 * a_seal]
 
 
+async def test_an_order_has_the_limits_of_its_job():
+    limits = replace(DEFAULT_LIMITS, cpu_ms=3, wall_ms=7, memory_bytes=11)
+    found = messages.ORDER.unpack(replace(job(), limits=limits).order(seq=7, lane=1))
+    assert found[4:7] == (3_000_000, 7_000_000, 11)
+
+
 async def test_an_order_has_the_flags_of_its_job_and_of_its_lane():
     for own, of_the_lane in ((messages.STDIO, messages.BEHIND), (messages.SHARED_PROFILE, 0), (0, messages.BEHIND)):
         order = job(flags=own).order(1, 0, of_the_lane)
