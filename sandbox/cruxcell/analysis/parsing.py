@@ -5,6 +5,7 @@ Only ever used inside a worker: CPython's parser may crash on hostile text, and 
 
 import opcode
 
+from cruxcell.analysis.bytecode import all_codes
 from cruxcell.analysis.operations import CALL_OPERATIONS, CONSTANT_OPERATIONS, numbers
 from cruxcell.analysis.syntax import walk
 from cruxcell.protocol import messages
@@ -81,14 +82,8 @@ def compile_alike(source, filename, mode, flags=0):
 def _orders_texts(code):
     # type: (CodeType) -> bool
     """Is there a set with texts among the constants? Those of one character are the same everywhere."""
-    pending = [code]
-    for each in pending:
-        for const in each.co_consts:
-            if type(const) is _Code:
-                pending.append(const)
-            elif type(const) is frozenset and any(type(item) is str and len(item) > 1 for item in const):
-                return True
-    return False
+    sets = [const for each in all_codes(code) for const in each.co_consts if type(const) is frozenset]
+    return any(type(item) is str and len(item) > 1 for each in sets for item in each)
 
 
 def _renew_texts(tree):

@@ -18,7 +18,7 @@ from cruxcell.jobs.separated.proxies.shared_names import BUILTIN_TYPE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any  # noqa: F401 - in type comments
+    from typing import Any, Callable  # noqa: F401 - in type comments
 
 
 async def _of(awaitable):
@@ -67,17 +67,14 @@ class Awaited:
             return _of(target), False
         running = asyncio._get_running_loop()
         if running is not None and running is not self._loop:  # the program's own, which awaits one of the script's
-            task = running.create_task(_of(target))
-            task.add_done_callback(lambda ended: self._on_end(ended, target))
-            return task, True
+            return self._task_in(running, target), True
         if self._loop is None:
             self._loop = loop_of(asyncio)
             self._clock = clock_of(self._loop)
         others = self._loop._ready
         self._loop._ready = type(others)()  # what else is ready comes when all have begun
         try:
-            task = self._loop.create_task(_of(target))
-            task.add_done_callback(lambda ended: self._on_end(ended, target))
+            task = self._task_in(self._loop, target)
             if may_run and not self._loop.is_running():
                 self._clock.stand()
                 self._run_once()
@@ -85,6 +82,12 @@ class Awaited:
             others.extend(self._loop._ready)
             self._loop._ready = others
         return task, True
+
+    def _task_in(self, loop, target):
+        # type: (Any, Any) -> Any
+        task = loop.create_task(_of(target))
+        task.add_done_callback(lambda ended: self._on_end(ended, target))
+        return task
 
     def _stepped(self, task, is_first, how, values):
         # type: (Any, bool, str, tuple[Any, ...]) -> Any
@@ -119,22 +122,20 @@ class Awaited:
         if not task.done():
             self._clock.go_on()
             timer = self._loop.call_later(SLICE_S, self._loop.stop)
-            self._run()
+            self._run(self._loop.run_forever)
             timer.cancel()
         if task.done() and task not in self._ends:
             self._run_once()
 
     def _run_once(self):
         # type: () -> None
-        """What is ready now, and nothing that becomes so."""
-        self._loop.call_soon(self._loop.stop)
-        self._run()
+        self._run(lambda: run_what_is_ready(self._loop))
 
-    def _run(self):
-        # type: () -> None
+    def _run(self, run):
+        # type: (Callable[[], None]) -> None
         self._goes_on = True
         try:
-            self._loop.run_forever()
+            run()
         finally:
             self._goes_on = False
 

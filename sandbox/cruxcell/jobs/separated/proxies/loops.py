@@ -39,7 +39,7 @@ def run_for_a_while(loop, future):
 
 def run_what_is_ready(loop):
     # type: (Any) -> None
-    """And nothing that becomes so."""
+    """What is ready now, and nothing that becomes so."""
     if not loop.is_running():
         loop.call_soon(loop.stop)
         loop.run_forever()
