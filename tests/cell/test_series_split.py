@@ -104,13 +104,38 @@ def test_what_is_told_of_each_call():
     split = split_series(parse_text(script, "exec"))
     assert split is not None
     expected, calls = map(frames.unpack, split)
-    lines = [SERIES_STEP.pack(line) for line in (1, 0, 4, 0)]
+    lines = [SERIES_STEP.pack(line) for line in (1, 2, 4, 0)]
     assert expected == [
         b"f", lines[0], b"", b"[1:i2;", lines[1], b"m\\ud800", b"i0;", lines[2], b"", b"[3:i0;i1;i0;",
         lines[3], b"", b"i1;",
     ]  # fmt: skip
     assert calls[1:] == [AS_IT_IS, TRUTH, SINGLE, TRUTH]
     assert transfer.decode(calls[0]) == [([1], {"k": "b"}), ([3], {}), ([4], {}), ([], {})]
+
+
+# What a script says on several lines, and whether an error and a failure have the line on which it begins.
+BEGUN = [
+    ("assert f(1) == [\n    1,\n]", True),
+    ("assert f(\n    1,\n    k=[\n2]) == 3, (\n    'a'\n    'b')", True),
+    ("assert not f(\n    1)", True),
+    ("assert f(\n    1) is None", True),
+    ("assert f(-1, (1\n+ 2)) == \\\n    -3", True),
+    ("assert [\n    1] == f(1)", False),
+    ("assert (\n    f(1) == 3)", False),
+    ("assert not (\n    f(1))", False),
+]
+
+
+@pytest.mark.parametrize(("script", "has_line"), BEGUN)
+def test_the_line_is_that_of_the_interpreter(script: str, has_line: bool):
+    split = split_series(parse_text("\n" + script, "exec"))
+    assert split is not None
+    assert frames.unpack(split[0])[1] == SERIES_STEP.pack(2 if has_line else 0)
+    for function in (lambda *_, **__: "not" in script, lambda *_, **__: 1 / 0):
+        with pytest.raises((AssertionError, ZeroDivisionError)) as caught:
+            exec("\n" + script, {"f": function})
+        lines = {entry.lineno + 1 for entry in caught.traceback if str(entry.path) == "<string>"}
+        assert not has_line or lines == {2}
 
 
 def test_equal_constants_of_several_calls_are_one_object_and_displays_are_not():

@@ -14,6 +14,8 @@ PLAIN = [
     ([b"import os", b"os.path.join('a')"], False),
     ([b"import math\ng, lob = 1, 2\nmk = dir"], False),  # a word's parts are no word
     ([b"import math\nx = [1]; y = {'import': 2}"], True),
+    ([b'"""The number that is the farthest\n    from zero. For example 2.\n    """\nfrom math import ceil'], True),
+    ([b"'''\nfrom words\nimport'''\nimport math"], True),
 ]
 WITH_FILES = [
     ([b"def f(): return open('x')"], False),
@@ -23,6 +25,10 @@ WITH_FILES = [
     ([b"import os"], True),
     ([b"import math, matplotlib"], True),
     ([b"x = 1\n  from os import path"], True),
+    ([b"from os.path import(\njoin)"], True),
+    ([b"from\tos . path\timport join"], True),
+    ([b"from os \\\n  import path"], True),
+    ([b"from os \\\r\n  import path"], True),
     ([b"__import__('os')"], True),
     ([b"try: import math\nexcept: pass"], True),
     ([b"x = 1; import math"], True),

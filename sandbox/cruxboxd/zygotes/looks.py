@@ -29,8 +29,8 @@ _FILELESS = frozenset([name.encode() for name in FILELESS_MODULES])
 _MOST_READ = 1 << 19  # bytes
 _MOST_IMPORTS, _LONGEST_IMPORT, _MOST_OF_IMPORTS = 1_000, 2_000, 20_000  # statements, bytes of one, of all
 # Each begins with a character that the search runs to at once: a script may be hundreds of kilobytes of constants, and
-# the event loop waits meanwhile. An import begins a line.
-_IMPORTED = re.compile(rb"\n[ \t]*(?:from[ \t]+(\w+)|import[ \t]+([^#;\n]+))")
+# the event loop waits meanwhile. An import begins a line; so may "from" in a sentence, but no "import" follows on it.
+_IMPORTED = re.compile(rb"\n[ \t]*(?:from[ \t]+(\w++)([^\n]*+)|import[ \t]+([^#;\n]+))")
 _ODD_IMPORTS = [
     re.compile(pattern)
     for pattern in (rb"importlib", rb"__import__", rb";[ \t]*(?:import|from)\b", rb":[ \t]*import\b")
@@ -61,11 +61,13 @@ def modules_named(text: bytes) -> set[bytes]:
     names: set[bytes] = set()
     left = _MOST_OF_IMPORTS
     for at, found in enumerate(_IMPORTED.finditer(b"\n" + text)):
-        module, modules = found.groups()
+        module, behind, modules = found.groups()
         left -= len(modules or b"")
         if at == _MOST_IMPORTS or len(modules or b"") > _LONGEST_IMPORT or left < 0:
             names.add(b"")
             break
+        if module and b"import" not in behind and not behind.rstrip(b"\r").endswith(b"\\"):
+            continue
         parts = [module] if module else modules.split(b",")
         names |= {part.split(b" as ")[0].strip().partition(b".")[0] for part in parts}
     return names

@@ -128,9 +128,7 @@ def _step(node, parameter):
         return []
     if not isinstance(node, _ast.Assert):
         raise _Other
-    message = _message(node.msg)
-    line = node.lineno if node.lineno == node.end_lineno and message is not None else 0
-    test = node.test
+    message, test = _message(node.msg), node.test
     if isinstance(test, _ast.Constant) and test.value is True:
         return []
     view, wanted = TRUTH, True  # type: bytes, Any
@@ -147,7 +145,9 @@ def _step(node, parameter):
         raise _Other
     if len(set(keywords)) != len(keywords):
         raise _Other
-    return [(view, line, message or "", test, wanted)]
+    # Where all begins on one line, an error of the call and a failure have that line, whatever follows below.
+    is_known = message is not None and node.lineno == node.test.lineno == test.lineno
+    return [(view, node.lineno if is_known else 0, message or "", test, wanted)]
 
 
 def _compared(test):
