@@ -75,6 +75,27 @@ class Zygote:
         self.pings += 1
 
 
+class Template:
+    """A template that forks nothing, and is ready unless a test says otherwise."""
+
+    is_ready, pid = True, 0
+
+    def __init__(self, _setup: object) -> None:
+        self.looks, self.is_open, self.cost_ns = 0, True, 0
+
+    async def get_ready(self) -> None:
+        pass
+
+    def take_cost_ns(self) -> int:
+        return self.cost_ns
+
+    def watch(self, _now_ns: int) -> None:
+        self.looks += 1
+
+    def close(self) -> None:
+        self.is_open = False
+
+
 class Told(Observer):
     def __init__(self) -> None:
         self.said: list[object] = []
@@ -131,5 +152,6 @@ def job(tenant: str = "t", key: ZygoteKey = KEY, **changes: Any) -> Job:
 @pytest.fixture(autouse=True)
 def made_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fleets, "ZygoteProcess", Zygote)
+    monkeypatch.setattr(fleets, "Template", Template)
     monkeypatch.setattr(strays, "reap", lambda _pids: None)
     monkeypatch.setattr(Zygote, "starts", staticmethod(lambda _key: None))

@@ -18,7 +18,7 @@ from cruxboxd.zygotes.jobs import Job, Outlet
 from cruxboxd.zygotes.lane import Lane
 from cruxboxd.zygotes.zygote_process import ZygoteProcess
 from cruxcell.protocol import messages
-from made_up_zygotes import KEY, OTHER, Daemon, job, settle
+from made_up_zygotes import KEY, OTHER, Daemon, Template, job, settle
 
 _SECOND = 10**9
 
@@ -76,6 +76,7 @@ class World:
         self.loop = asyncio.get_running_loop()
         monkeypatch.setattr(self.loop, "call_later", self._later)
         monkeypatch.setattr(fleets, "ZygoteProcess", Played)
+        monkeypatch.setattr(fleets, "Template", Template)
         self.daemon = Daemon(zygotes=zygotes or self.random.choice([3, 8, 32]))
         self.fleet, self.scheduler = self.daemon.fleet, self.daemon.scheduler
         self.fleet._memory_share = MemoryShare(0, 0)  # what waits for memory is another matter

@@ -116,25 +116,8 @@ async def test_zygotes_that_start_count_as_those_there_are(monkeypatch: pytest.M
     await settle()
 
 
-class Template:
-    """A template that forks nothing."""
-
-    def __init__(self, _setup: object) -> None:
-        self.looks, self.is_open = 0, True
-
-    def take_cost_ns(self) -> int:
-        return 0
-
-    def watch(self, _now_ns: int) -> None:
-        self.looks += 1
-
-    def close(self) -> None:
-        self.is_open = False
-
-
-async def test_a_kind_has_one_template_until_there_are_too_many(monkeypatch: pytest.MonkeyPatch):
+async def test_a_kind_has_one_template_until_there_are_too_many():
     """Then those go that have no zygote, and will have none soon."""
-    monkeypatch.setattr(fleets, "Template", Template)
     daemon = await Daemon(zygotes=2).open()
     keys = [ZygoteKey(str(at), False, "0") for at in range(7)]
     for key in keys:
@@ -152,7 +135,6 @@ async def test_a_kind_has_one_template_until_there_are_too_many(monkeypatch: pyt
 
 
 async def test_templates_are_watched_unless_the_daemon_was_away(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(fleets, "Template", Template)
     daemon = await Daemon().open()
     [template] = daemon.fleet._templates.values()
     daemon.fleet._watched_ns -= 10_000_000_000

@@ -110,6 +110,7 @@ TESTS = {
         _SLOTS, _PLACING, *_FLEET, _STALLS, _HANDING, "daemon/test_memory_share.py",
         "daemon/test_accounting_of_workers.py",
     ],
+    "cruxboxd/scheduling/loading.py": ["daemon/test_loading.py"],
     "cruxboxd/scheduling/memory_share.py": ["daemon/test_scheduling.py"],
     "cruxboxd/scheduling/taken.py": [_SLOTS, _PLACING, "daemon/test_memory_share.py"],
     "cruxboxd/scheduling/holding.py": ["daemon/test_holding.py", *_QUEUE],

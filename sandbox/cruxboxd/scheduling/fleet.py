@@ -13,8 +13,10 @@ import os
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
+from typing import Any
 
+from cruxboxd.scheduling.loading import Loading
 from cruxboxd.scheduling.memory_share import MemoryShare
 from cruxboxd.scheduling.taken import Taken
 from cruxboxd.settings.config import Config, reserve_of
@@ -44,6 +46,10 @@ _WORTH_A_WAIT_NS = 100_000_000  # most slow workers are done by then
 _MOST_FAST, _MOST_FAST_AHEAD = 2, 3
 
 
+# Is told which kinds of zygote do not start, and why.
+GiveUp = Callable[[Callable[[ZygoteKey], bool], str], None]
+
+
 def most_zygotes(config: Config) -> int:
     """How many there may be, idle ones too; and as many templates."""
     return _most_busy(config) + _SPARE_A_SLOT * config.workers
@@ -60,13 +66,13 @@ class Fleet:
     Args:
         on_change: called when a zygote has become free, has started or has ended.
         requeue: takes a job that a zygote could not finish.
-        give_up: called with a kind of zygote that does not start, and the reason.
+        give_up: called with what tells the kinds of zygote that do not start, and the reason.
         charge: called with the name of a tenant and the CPU time, in seconds, of what was started for it.
     """
 
     def __init__(
         self, config: Config, setup_of: Callable[[ZygoteKey], ZygoteSetup], observer: Observer, *,
-        on_change: Callable[[], None], requeue: Callable[[Job], None], give_up: Callable[[ZygoteKey, str], None],
+        on_change: Callable[[], None], requeue: Callable[[Job], None], give_up: GiveUp,
         charge: Callable[[str, float], None],
     ) -> None:  # fmt: skip
         self.slots = config.workers
@@ -78,6 +84,7 @@ class Fleet:
         self._on_change, self._requeue, self._give_up, self._charge = on_change, requeue, give_up, charge
         self._zygotes: list[ZygoteProcess] = []
         self._templates: dict[ZygoteKey, Template] = {}
+        self._loading = Loading()
         self._starting: dict[ZygoteKey, int] = {}
         self._start_failures: dict[ZygoteKey, int] = {}
         self._lacking: dict[ZygoteKey, int] = {}  # since when all of a kind have been busy while a slot was free
@@ -99,8 +106,12 @@ class Fleet:
 
     @property
     def starting(self) -> int:
-        """Zygotes that are about to be ready."""
-        return sum(self._starting.values())
+        """Zygotes and templates that are about to be ready."""
+        return sum(self._starting.values()) + len(self._loading)
+
+    @property
+    def _zygotes_soon(self) -> int:
+        return len(self._zygotes) + sum(self._starting.values())
 
     @property
     def slow(self) -> list[str]:
@@ -235,58 +246,87 @@ class Fleet:
                 asyncio.get_running_loop().call_later(_WORTH_A_WAIT_NS / 1e9, self._on_change)
             if now < self._lacking[key] + _WORTH_A_WAIT_NS:
                 return
-        self._make_room()
-        if len(self._zygotes) + self.starting < self._most_zygotes:
+        self._begin(key, job.tenant)
+
+    def _begin(self, key: ZygoteKey, tenant: str) -> None:
+        """Start a zygote if there is a place for it, once its template is ready."""
+        if not self._template_of(key).is_ready:
+            has_place = self._zygotes_soon < self._most_zygotes or any(not zygote.load for zygote in self._zygotes)
+            if has_place and self._loading.begin(key.template):
+                self._do(self._load(key, tenant))
+            return
+        self._make_room(key)
+        if self._zygotes_soon < self._most_zygotes:
             self._starting[key] = self._starting.get(key, 0) + 1
-            start = on_its_own(self._start_or_give_up(key, job.tenant))
-            self._starts.add(start)
-            start.add_done_callback(self._starts.discard)
+            self._do(self._start_or_give_up(key, tenant))
+
+    def _do(self, start: Coroutine[Any, Any, None]) -> None:
+        doing = on_its_own(start)
+        self._starts.add(doing)
+        doing.add_done_callback(self._starts.discard)
+
+    async def _load(self, key: ZygoteKey, tenant: str) -> None:
+        template = self._template_of(key)
+        try:
+            await template.get_ready()
+            self._loading.is_well(key.runtime)
+        except (StartError, OSError) as error:
+            await self._failed(key, error, lambda one: one.template == key.template)
+        finally:
+            self._loading.end(key.template)
+        if template.is_ready:
+            self._begin(key, tenant)
+        self._on_change()
 
     async def _start_or_give_up(self, key: ZygoteKey, tenant: str) -> None:
         try:
             await self.start(key, tenant)
             self._start_failures[key] = 0
         except (StartError, OSError) as error:
-            log.error("zygote did not start", extra={"reason": str(error)})
-            self._observer.sandbox_error("zygote_start")
-            await asyncio.sleep(RETRY.pause_s)
-            self._count_failure(key, error)
+            await self._failed(key, error, lambda one: one == key)
         finally:
             self._starting[key] -= 1
         self._on_change()
 
-    def _count_failure(self, key: ZygoteKey, error: Exception) -> None:
+    async def _failed(self, key: ZygoteKey, error: Exception, is_of_it: Callable[[ZygoteKey], bool]) -> None:
         """After several starts that failed in a row, or one that hung, what waits for such a zygote ends as our
-        failure. Where there is one, it waits for that."""
+        failure: for any of the runtime, if that has hung before. Where there is one, it waits for that."""
+        log.error("zygote did not start", extra={"reason": str(error)})
+        self._observer.sandbox_error("zygote_start")
+        await asyncio.sleep(RETRY.pause_s)
         self._start_failures[key] = self._start_failures.get(key, 0) + 1
-        if isinstance(error, Hung) or RETRY.is_spent(self._start_failures[key]):
+        is_hung = isinstance(error, Hung)
+        if is_hung or RETRY.is_spent(self._start_failures[key]):
             self._start_failures[key] = 0
-            if not any(zygote.key == key for zygote in self._zygotes):
-                self._give_up(key, str(error))
+            is_all = is_hung and self._loading.hung(key.runtime)
+            there = {zygote.key for zygote in self._zygotes}
+            self._give_up(
+                lambda one: one not in there and (one.runtime == key.runtime if is_all else is_of_it(one)), str(error)
+            )
 
-    def _make_room(self) -> None:
-        """Too many zygotes, with those that start, as one may do for long: end an idle one, of the kind there are most
+    def _make_room(self, key: ZygoteKey) -> None:
+        """Too many zygotes, with those that start, for one of this kind: end an idle one, of the kind there are most
         of, so that no kind has to be started again and again."""
         idle = [zygote for zygote in self._zygotes if zygote.load == 0]
-        if len(self._zygotes) + self.starting >= self._most_zygotes and idle:
+        if self._zygotes_soon >= self._most_zygotes and idle:
             count = Counter(zygote.key for zygote in self._zygotes)
             victim = max(idle, key=lambda zygote: count[zygote.key])
             self._zygotes.remove(victim)  # asked for, so it does not count as a restart
             victim.kill("")
-            self._let_templates_go()
+            self._let_templates_go(key)
 
     def _template_of(self, kind: ZygoteKey) -> Template:
         key = kind.template
         if key not in self._templates:
             if len(self._templates) >= self._most_zygotes:  # some of which have lost all that they forked
-                self._let_templates_go()
+                self._let_templates_go(key)
             self._templates[key] = Template(self._setup_of(key))
         return self._templates[key]
 
-    def _let_templates_go(self) -> None:
-        """Those of kinds of which there is no zygote."""
+    def _let_templates_go(self, wanted: ZygoteKey) -> None:
+        """Those of kinds of which there is no zygote, and will be none soon."""
         needed = {zygote.key for zygote in self._zygotes} | {key for key, count in self._starting.items() if count}
-        for key in self._templates.keys() - {key.template for key in needed}:
+        for key in self._templates.keys() - {key.template for key in (*needed, *self._loading, wanted)}:
             self._templates.pop(key).close()
 
     def _on_zygote(self, zygote: ZygoteProcess) -> None:

@@ -278,9 +278,9 @@ class Scheduler:
             self._queue.put_first(job)
             self._pump_soon()  # it may come after a pause, when nothing else happens
 
-    def _give_up(self, key: ZygoteKey, reason: str) -> None:
-        """Zygotes of this kind do not start: the jobs that wait for one end as a failure of the sandbox."""
-        for job in self._queue.take_all(lambda job: job.key == key):
+    def _give_up(self, does_not_start: Callable[[ZygoteKey], bool], reason: str) -> None:
+        """Zygotes of such kinds do not start: the jobs that wait for one end as a failure of the sandbox."""
+        for job in self._queue.take_all(lambda job: does_not_start(job.key)):
             job.finish(Result(error=f"no zygote: {reason}", attempts=job.attempts + 1))
 
     def _pump_soon(self) -> None:

@@ -44,6 +44,9 @@ class Template:
         self._asked: deque[asyncio.Future[int]] = deque()  # in the order in which it answers
         self._heard_ns = 0  # when it answered, or was asked for something after that
         self._is_ready = self._is_warm = False  # it has said so; it has answered
+        self._readiness: asyncio.Future[StartError | None] | None = (
+            None  # of the process: when it was ready, or why not
+        )
         self._is_asked_for = False  # somebody's order had it executed, and its start is not paid for
         self._loop = asyncio.get_running_loop()
 
@@ -58,6 +61,25 @@ class Template:
         return cost_ns
 
     # ---- forking -----------------------------------------------------------------------------------------------
+
+    @property
+    def is_ready(self) -> bool:
+        """Can it fork a zygote at once?"""
+        return self._is_ready or self._is_warm
+
+    async def get_ready(self) -> None:
+        """Have it executed, if it is not, and wait until it can fork zygotes. Raises StartError."""
+        if self._readiness is None:
+            self._execute()
+            self._is_asked_for = True
+        assert self._readiness is not None
+        try:
+            failed = await within(launch.TIMEOUT_S, asyncio.shield(self._readiness))
+        except asyncio.TimeoutError:
+            self._end("it hangs")
+            raise Hung(self.python) from None
+        if failed is not None:
+            raise failed
 
     async def fork(self, descriptors: Sequence[int], *, scratch: bool) -> int:
         """Have a zygote forked.
@@ -111,6 +133,8 @@ class Template:
         kind, pid, error = messages.ANSWER.unpack(data) if len(data) == messages.ANSWER.size else (0, 0, 0)
         if kind == messages.READY:
             self._is_ready = True
+            if self._readiness is not None and not self._readiness.done():
+                self._readiness.set_result(None)
             return
         if kind != messages.FORKED or not self._asked:
             self._end("it died", data)
@@ -148,6 +172,7 @@ class Template:
         except OSError as error:
             self.close()
             raise StartError(f"cannot execute {self.python}: {error.strerror}") from None
+        self._readiness = self._loop.create_future()
         self._loop.add_reader(self._channel.fileno(), self._on_answer)
 
     def watch(self, now_ns: int) -> None:
@@ -171,7 +196,7 @@ class Template:
         why = launch.why_not_ready(last, self.python)
         if self._asked and not was_well:
             _fail(self._asked.popleft(), why)
-        self._close(why if last else _Gone())
+        self._close(why if last else _Gone(), why)
         if was_well:
             log.warning("template ended", extra={"reason": reason, "pid": pid})
             with suppress(StartError):  # as whoever asks next will hear
@@ -180,9 +205,10 @@ class Template:
 
     def close(self) -> None:
         """End the process, and what it has forked that nobody knows of."""
-        self._close(StartError("it is closed"))
+        closed = StartError("it is closed")
+        self._close(closed, closed)
 
-    def _close(self, why: Exception) -> None:
+    def _close(self, why: Exception, why_not_ready: StartError) -> None:
         if self._channel is not None:
             self._loop.remove_reader(self._channel.fileno())
             self._channel.close()
@@ -192,6 +218,9 @@ class Template:
             self._process.wait()
             self._process = None
         self._is_ready = self._is_warm = self._is_asked_for = False
+        if self._readiness is not None and not self._readiness.done():
+            self._readiness.set_result(why_not_ready)
+        self._readiness = None
         asked, self._asked = self._asked, deque()
         for answer in asked:
             _fail(answer, why)
