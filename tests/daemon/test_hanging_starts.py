@@ -16,7 +16,7 @@ from cruxbox.errors import CruxboxError
 from cruxboxd.tenancy.identity import make_token
 from support.daemons import Served
 from support.tasks import sums
-from support.waiting import until
+from support.waiting import still_there, until
 
 _TENANTS = 10
 
@@ -77,3 +77,12 @@ def test_kinds_that_hang_take_no_place_from_others(dead: Dead):
             (verdict,) = client.check([Task(program, [CallCheck("f(1)", "2")])])
             assert verdict.passed, verdict
             assert time.monotonic() - began < 5
+
+
+def test_one_that_hangs_before_it_runs_a_line_ends_with_a_daemon_that_is_killed(dead: Dead):
+    dead.ask(0)
+    until(dead.hanging)
+    below = dead.daemon.children()
+    dead.daemon.process.kill()
+    dead.daemon.process.wait()
+    assert still_there(below, 10) == []

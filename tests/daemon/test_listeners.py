@@ -9,7 +9,7 @@ from pathlib import Path
 
 import grpc.aio
 import pytest
-from cruxboxd.rpc.listeners import Claim, _cause, listen
+from cruxboxd.rpc.listeners import Claim, _cause, listen, refuse_taken
 from cruxboxd.settings.config import Config, ConfigError
 
 
@@ -52,6 +52,9 @@ def test_one_that_knows_of_no_lock_is_left_alone(tmp_path: Path):
         with pytest.raises(ConfigError, match="another process does"):
             Claim(path)
         assert os.listdir(tmp_path) == ["s"]
+        with pytest.raises(ConfigError, match=f"^cannot listen on unix:{path}: another process does$"):
+            refuse_taken(Config(listen=("127.0.0.1:0", f"unix:{path}")))
+    refuse_taken(Config(listen=(f"unix:{path}", f"unix:{tmp_path / ('x' * 200)}", f"unix:{tmp_path}/none/s")))
     Claim(path).release()
 
 

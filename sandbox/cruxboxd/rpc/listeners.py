@@ -41,7 +41,7 @@ class Claim:
         self._lock = _locked(self._path)
         if self._lock < 0 or _answers(path):
             self.release()
-            raise ConfigError(f"cannot listen on unix:{path}: another process does")
+            raise _taken(path)
 
     def release(self) -> None:
         """Nothing listens there any more."""
@@ -81,6 +81,10 @@ def _answers(path: Path) -> bool:
         except OSError as error:
             return error.errno not in _NOBODYS
         return True
+
+
+def _taken(path: Path) -> ConfigError:
+    return ConfigError(f"cannot listen on unix:{path}: another process does")
 
 
 _NOBODYS = (errno.ECONNREFUSED, errno.ENOENT)
@@ -123,6 +127,14 @@ def check_addresses(config: Config) -> None:
         _refuse_wrong_port(address)
         if not config.tls_cert:
             _refuse_open_plain_text(address, config)
+
+
+def refuse_taken(config: Config) -> None:
+    """Refuse a unix socket at which somebody listens, before all that a daemon does until it listens: that takes a
+    second and more. Whose it is shows for certain when it is claimed. Raises ConfigError."""
+    for address in config.listen:
+        if is_unix(address) and not _is_odd(address) and _answers(_path_of(address)):
+            raise _taken(_path_of(address))
 
 
 def _refuse_abstract(address: str) -> None:

@@ -8,7 +8,7 @@ import logging
 import signal
 
 from cruxboxd import __version__
-from cruxboxd.rpc.listeners import check_addresses
+from cruxboxd.rpc.listeners import check_addresses, refuse_taken
 from cruxboxd.selftest.canary import Canaries
 from cruxboxd.server.engine import Engine
 from cruxboxd.server.network import Server
@@ -34,6 +34,7 @@ async def serve(config: Config) -> None:
     protect_process(config.exit_with_parent, config.parent_pid)
     config = check_config(config)
     check_addresses(config)
+    refuse_taken(config)
     config = fit_surroundings(config)
     give_memory_back()
     if not config.parent_pid:  # not embedded

@@ -20,6 +20,7 @@ TIMEOUT_S = 30.0
 # that somebody gives it is handed down.
 PRIORITY = os.getpriority(os.PRIO_PROCESS, 0)
 _ROOT = str(Path(__file__).resolve().parents[2])
+_PR_SET_PDEATHSIG = 1
 # Bytecode of the harness is kept beside it, where that may be written. To compile it is two fifths of a start.
 _BOOT = """import sys
 sys.path[:] = [p for p in sys.path if p] + [sys.argv.pop(1)]
@@ -28,6 +29,21 @@ from cruxcell import own_names
 own_names.give()
 from cruxcell.boot import main
 main()"""
+
+# Executes an interpreter that is killed when the daemon ends, also before it runs a line: one on a file system that has
+# gone may hang for ever. Nor does the event loop wait for that. By the daemon's own interpreter, as a process that has
+# threads cannot run Python between fork and exec. Says why it cannot, where a template would.
+_TIED = f"""import ctypes, os, sys
+parent, channel, count = map(int, sys.argv[1:4])
+rest = sys.argv[4:]
+tied = ctypes.CDLL(None).prctl({_PR_SET_PDEATHSIG}, {signal.SIGKILL:d}, 0, 0, 0) == 0
+if tied and os.getppid() == parent:
+    try:
+        os.execve(rest[count], rest[count:], dict(item.split("=", 1) for item in rest[:count]))
+    except OSError as error:
+        why = f"cannot execute {{rest[count]}}: {{error.strerror}}"
+        os.write(channel, bytes([{messages.FAILED_TO_START}]) + os.fsencode(why))
+os._exit(1)"""
 
 
 class StartError(Exception):
@@ -50,9 +66,12 @@ class Started:
 
 def execute(python: str, environment: dict[str, str], number: int) -> subprocess.Popen[bytes]:
     """Execute a template, in a session of its own; it gets the descriptor of this number. Raises OSError."""
+    told = [str(os.getpid()), str(number), str(len(environment)), *map("=".join, environment.items())]
     process = subprocess.Popen(
-        [python, "-S", "-s", "-c", _BOOT, _ROOT, str(sys.dont_write_bytecode), str(number)],
-        env=environment,
+        [
+            *(sys.executable, "-I", "-S", "-c", _TIED, *told),
+            *(python, "-S", "-s", "-c", _BOOT, _ROOT, str(sys.dont_write_bytecode), str(number)),
+        ],
         cwd=scratch.empty_folder(),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
