@@ -17,6 +17,7 @@ from cruxbox import (
     Client,
     EvaluateCheck,
     Isolation,
+    Limits,
     Outcome,
     ScriptCheck,
     StdioCheck,
@@ -180,6 +181,30 @@ def test_whatever_it_breaks_is_its_own_failure(native: Client, name: str):
     verdicts.append(native.check([Task(program + "\nf(1)", [checks[-1]])])[0])
     wrong = [verdict for verdict in verdicts if verdict.outcome in (Outcome.PASSED, Outcome.SANDBOX_ERROR)]
     assert not wrong, [(verdict.outcome, verdict.detail) for verdict in wrong]
+
+
+LOUD = "class A:\n    def __del__(self):\n        print('x' * 100)\n"
+LATE = {  # each with what its call gives
+    "what it gives": (LOUD + "def f(x):\n    return A()", None),
+    "a cycle": (LOUD + "def f(x):\n    a = A()\n    a.a = a\n    return x", "1"),
+    "its frame": (LOUD + "def f(x):\n    a = A()\n    raise ValueError", None),
+    "no destructor of its own": ("async def f(x):\n    return x", None),  # which warns that nobody has awaited it
+}
+
+
+@pytest.mark.parametrize("name", LATE)
+@pytest.mark.parametrize("twin", ["native", "pure"])
+def test_what_is_printed_behind_an_answer_is_over_no_limit(name: str, twin: str, request: pytest.FixtureRequest):
+    """As a worker lets go of what a check has made. A second answer of one check is taken for forged."""
+    program, value = LATE[name]
+    limits, client = Limits(output_bytes=64), request.getfixturevalue(twin)
+    for isolation in (Isolation.AUTO, Isolation.PROCESS):
+        checks = [CallCheck("f(1)", "1"), CallCheck("f(1)", "2"), EvaluateCheck("f(1)")]
+        found = [each.outcome for each in client.check([Task(program, checks, limits=limits, isolation=isolation)])]
+        if name == "its frame":
+            assert found == [Outcome.RAISED] * 3
+        else:
+            assert found == [Outcome.PASSED if value else Outcome.FAILED, Outcome.FAILED, Outcome.EVALUATED]
 
 
 NESTED = ["{0}1{1}", "1{2}", "{3}1", "{4}0", "int{5}", "{6}0"]

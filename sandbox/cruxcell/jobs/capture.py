@@ -6,7 +6,8 @@ if TYPE_CHECKING:
 
 
 class Capture:
-    """A text stream that keeps what is written, and calls `overflow` once the limit (in characters) is passed.
+    """A text stream that keeps what is written, and calls `overflow` once the limit (in characters) is passed. Where
+    that comes back, it keeps nothing.
 
     It stands in for sys.stdout and sys.stderr while a call is evaluated; file descriptors 1 and 2 are /dev/null.
     """
@@ -50,7 +51,9 @@ class Capture:
         self._room -= len(text)
         if self._room < 0:
             self._overflow()
-        self._parts.append(text)
+            self._parts = []  # where it comes back, nobody reads what is printed
+        else:
+            self._parts.append(text)
         return len(text)
 
     def writelines(self, lines):

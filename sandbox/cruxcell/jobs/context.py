@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # counts that clock by timer ticks, and most checks take less than one.
 _cpu_ns, _wall_ns = time.thread_time_ns, time.perf_counter_ns
 
-_NEVER = (0, 0)  # when no check has begun
+_NEVER = (0, 0)  # when no check has begun that is not reported on
 
 # Of its memory limit, that a worker may keep for small objects while it uses none: other objects cannot have it.
 _KEPT_SHARE = 16
@@ -185,6 +185,7 @@ class JobContext:
         ):
             numbers = records.NUMBERS.pack(self.index, steps, cpu, wall, 0)
             self.send(value_record(numbers, value, self.budget, stdout, stderr) or self._output_limit())
+        self._started = _NEVER
 
     def send_raised(self, error, steps=None, printed=None, flags=0):
         # type: (BaseException, int | None, tuple[bytes, bytes] | None, int) -> None
@@ -193,15 +194,17 @@ class JobContext:
         numbers = self.numbers(flags, steps)
         stdout, stderr = self.output() if printed is None else printed
         self.send(records.raised(numbers, error, stdout, stderr, self.text_of))
+        self._started = _NEVER
 
     def send_body(self, body, steps):
         # type: (bytes, int) -> None
         """Report what a job made of its check, in the form that its kind has."""
         if len(body) > self.budget:
             self.send(self._output_limit())
-            return
-        numbers = records.NUMBERS.pack(self.index, steps, *self._used(), 0)
-        self.send(records.value(numbers, messages.PLAIN, body, b"", *self.output()))
+        else:
+            numbers = records.NUMBERS.pack(self.index, steps, *self._used(), 0)
+            self.send(records.value(numbers, messages.PLAIN, body, b"", *self.output()))
+        self._started = _NEVER
 
     def text_of(self, error):
         # type: (BaseException) -> object
@@ -219,6 +222,9 @@ class JobContext:
 
     def _overflow(self):
         # type: () -> None
+        """What is printed when the check has been reported on, as a worker lets go of its objects, nobody reads."""
+        if self._started is _NEVER:
+            return
         self.send(self._output_limit())
         self.finish(messages.EXIT_OUTPUT)
 
