@@ -203,6 +203,27 @@ def test_what_could_not_be_read_is_read_at_the_next_look(tmp_path, monkeypatch, 
     assert identity.find("Bearer t", ()).name == "another"
 
 
+def test_that_the_file_is_gone_is_told_once_each_time(tmp_path, monkeypatch, caplog):
+    """Not at the first look, as it may just be replaced. To take it away withdraws no token."""
+    path = tmp_path / "tenants.toml"
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    text = f'[tenants.one]\ntokens = ["{hashed("t")}"]'
+    path.write_text(text)
+    identity = Identity(Config(tokens=str(path)))
+    for times in (1, 2):
+        path.unlink()
+        for told in (times - 1, times, times, times):
+            now += 2
+            assert identity.find("Bearer t", ()).name == "one"
+            gone = [record for record in caplog.records if record.levelname == "ERROR"]
+            assert len(gone) == told
+            assert all("No such file" in record.reason for record in gone)
+        path.write_text(text)
+        now += 2
+        identity.find("Bearer t", ())
+
+
 def has_no_descriptor(path: Path) -> bytes:
     raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), path)
 

@@ -69,6 +69,7 @@ class WatchedFiles:
         self._paths = paths
         self._seen = self._stamps()
         self._refused: tuple[_Stamps, str] = [], ""  # what was said of which files
+        self._is_gone = False
         self._looked_at = time.monotonic()
 
     def is_time(self) -> bool:
@@ -76,12 +77,16 @@ class WatchedFiles:
         return time.monotonic() - self._looked_at >= _LOOK_S
 
     def changed(self) -> bool:
-        """True once after each change; a file that is being replaced counts when it is there again."""
+        """True once after each change; a file that is being replaced counts when it is there again, and one that is
+        gone at two looks as it is."""
         if not self.is_time():
             return False
         self._looked_at = time.monotonic()
         stamps = self._stamps()
-        if None in stamps or stamps == self._seen:
+        was_gone, self._is_gone = self._is_gone, None in stamps
+        if was_gone and not self._is_gone:
+            self._refused = [], ""  # that it is gone once more is news
+        if stamps == self._seen or (self._is_gone and not was_gone):
             return False
         self._seen = stamps
         return True
