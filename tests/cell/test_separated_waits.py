@@ -33,7 +33,7 @@ def followed(monkeypatch: pytest.MonkeyPatch) -> Callable[[Link], Any]:
 
     noted: list[Any] = []
 
-    def follow(link: Link) -> Any:
+    def follow(link: Link, has_loops: bool = True) -> Any:
         copies: list[Any] = []
         for each in (time, threading):
             copies.append(ModuleType(each.__name__))
@@ -41,10 +41,14 @@ def followed(monkeypatch: pytest.MonkeyPatch) -> Callable[[Link], Any]:
             monkeypatch.setitem(sys.modules, each.__name__, copies[-1])
         copies[1].Condition = type("Condition", (), {"wait": lambda _self, timeout=None: timeout})
         copies[1].Thread = type("Thread", (), {"join": lambda _self, timeout=None: timeout})
+        selector = type("Selector", (), {"select": lambda _self, timeout=None: timeout})
+        loops = SimpleNamespace(selectors=SimpleNamespace(DefaultSelector=selector)) if has_loops else None
+        monkeypatch.setitem(sys.modules, "asyncio.selector_events", loops)
         monkeypatch.setattr(waits, "STAND_INS", noted)
         waits.follow_waits(link)
         monkeypatch.undo()
-        return SimpleNamespace(noted=noted, time=copies[0], Condition=copies[1].Condition, Thread=copies[1].Thread)
+        classes = {each: getattr(copies[1], each) for each in ("Condition", "Thread")}
+        return SimpleNamespace(noted=noted, time=copies[0], Selector=selector, **classes)
 
     return follow
 
@@ -54,6 +58,23 @@ def test_a_script_that_sleeps_or_waits_for_a_condition_or_a_thread_rests(follow:
     script = follow(link)
     assert (script.time.sleep(0), script.Condition().wait(timeout=3), script.Thread().join(2)) == (None, 3, 2)
     assert link.rests == 3
+
+
+def test_so_does_one_whose_loop_waits_but_not_one_whose_loop_looks_what_is_ready(follow: Any):
+    link = Link(True, True, True, True, True)
+    script = follow(link)
+    selector = script.Selector()
+    assert script.Selector.select.__wrapped__(selector, 1) == 1
+    assert [selector.select(), selector.select(2), selector.select(timeout=3)] == [None, 2, 3]
+    assert link.rests == 3
+    assert selector.select(0) == 0
+    assert link.rests == 3
+
+
+def test_what_has_no_loops_waits_as_it_does(follow: Any):
+    script = follow(Link(True, True), has_loops=False)
+    assert script.time.sleep is not time.sleep
+    assert not hasattr(script.Selector.select, "__wrapped__")
 
 
 def test_a_wait_in_the_midst_of_something_else_is_no_rest(follow: Any):

@@ -1,5 +1,5 @@
-"""While the script waits, threads of the program are heard: a timer calls its function while the script sleeps, and a
-worker of a queue takes what the script has put there.
+"""While the script waits, threads of the program are heard: a timer calls its function while the script sleeps, or its
+event loop has nothing to do, and a worker of a queue takes what the script has put there.
 
 Otherwise nothing that they say counts before the script asks for something. A wait ends with a question that brings
 what they have done to what both sides have.
@@ -21,7 +21,8 @@ def rested(_target):
 
 def follow_waits(link):
     # type: (Any) -> None
-    """In the test's process, where several threads may ask. Events, queues, barriers and futures wait by conditions."""
+    """In the test's process, where several threads may ask. Events, queues, barriers and futures wait by conditions,
+    event loops by what stands in for a selector (`waiting_loop`)."""
     if not link.threads.may_rest():
         return
     threading = __import__("threading")
@@ -29,13 +30,24 @@ def follow_waits(link):
         heard = _heard(link, vars(owner)[name])
         setattr(owner, name, heard)
         STAND_INS.append(heard)
+    loops = sys.modules.get("asyncio.selector_events")  # type: Any
+    if loops is not None:
+        selector = loops.selectors.DefaultSelector
+        selector.select = _heard(link, selector.select, _takes_time)
 
 
-def _heard(link, wait):
-    # type: (Any, Callable[..., Any]) -> Any
+def _takes_time(_selector, timeout=None):
+    # type: (object, Any) -> bool
+    """A loop that has something to do only looks what is ready."""
+    return timeout is None or timeout > 0
+
+
+def _heard(link, wait, takes_time=None):
+    # type: (Any, Callable[..., Any], Callable[..., bool] | None) -> Any
     def waits(*arguments, **keywords):
-        # type: (object, object) -> Any
-        if not (link.has_answered and link.threads.may_rest()):
+        # type: (Any, Any) -> Any
+        is_rest = link.has_answered and link.threads.may_rest()
+        if not is_rest or (takes_time is not None and not takes_time(*arguments, **keywords)):
             return wait(*arguments, **keywords)
         return link.rest(lambda: wait(*arguments, **keywords))
 
