@@ -305,12 +305,43 @@ def test_a_thread_is_asked_back_by_its_partner(ends: Any):
     assert len(set(serving)) == 1
 
 
-def test_where_no_thread_can_be_started_for_a_partner_the_question_raises(ends: Any, monkeypatch: pytest.MonkeyPatch):
-    def fails(*_: object) -> None:
-        raise RuntimeError("can't start new thread")
-
+@pytest.mark.parametrize("has_room", [True, False])
+def test_who_takes_the_place_of_a_thread_that_has_ended_has_a_partner_of_its_own(
+    ends: Any, monkeypatch: pytest.MonkeyPatch, has_room: bool
+):
+    """Where there is room for one. That of the thread that has ended ends, too, and is forgotten."""
     link, far = ends(False)
-    monkeypatch.setattr(partners, "_start_new_thread", fails)
+    local, seen = threading.local(), list[int]()
+
+    def note(_target: object) -> int:
+        local.asked = getattr(local, "asked", 0) + 1
+        seen.append(threading.current_thread().ident or 0)
+        return int(local.asked)
+
+    link.more["note"] = note
+    numbers = [2, 2 + partners._PLACES, 2 + partners._PLACES, 2 + 3 * partners._PLACES]
+    found = []
+    for number, thread in enumerate(numbers, 1):
+        far.send(message(QUESTION, number, whole(thread), text("note"), b"N"))
+        kind, answered, body = far.got()
+        assert (kind, answered) == (VALUE, number)
+        found.append(int.from_bytes(body[9:], "little"))
+        if not has_room:
+            monkeypatch.setattr(partners, "_start_new_thread", _fails)
+    assert found == ([1, 1, 2, 1] if has_room else [1, 2, 3, 4])
+    until(lambda: sorted(each[0] for each in link.threads._numbers.values()) == [0, numbers[-1]])
+    of_threading = vars(threading)["_active"]
+    until(lambda: [each for each in set(seen) if each in of_threading] == [seen[-1]])
+    link.threads._end(Broken("over"))
+
+
+def _fails(*_: object) -> None:
+    raise RuntimeError("can't start new thread")
+
+
+def test_where_no_thread_can_be_started_for_a_partner_the_question_raises(ends: Any, monkeypatch: pytest.MonkeyPatch):
+    link, far = ends(False)
+    monkeypatch.setattr(partners, "_start_new_thread", _fails)
     far.send(message(QUESTION, 1, whole(2), text("names"), b"N"))
     assert far.got()[:2] == (RAISED, 1)
     assert Partners(link).begin() is False

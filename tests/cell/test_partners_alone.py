@@ -111,15 +111,24 @@ def test_a_thread_asks_under_the_number_of_who_asked_what_it_is_doing():
 
 
 @pytest.mark.parametrize(("is_test", "number", "then"), [(True, 4, 2), (False, 3, 1)])
-def test_the_number_of_a_thread_that_has_ended_is_used_again_if_it_is_of_this_end(
+def test_the_place_of_a_thread_that_has_ended_is_taken_again_if_it_is_of_this_end(
     is_test: bool, number: int, then: int
 ):
     end: Any = Partners(Link(is_test))  # type: ignore[arg-type]
     end._numbers.update({NOBODY: [number], ME: [8]})
-    assert [end._free_number(), end._free_number()] == [number, then]
+    end._questions[number] = []
+    assert [end._free_number(), end._free_number()] == [number + partners._PLACES, then]
+    assert end._questions == {}
     end._numbers[NOBODY] = [number ^ 1]
     assert end._free_number() == then + 2
     assert end._numbers == {ME: [8]}
+
+
+def test_who_runs_at_the_address_of_a_thread_that_has_ended_is_another_thread(end: Any):
+    end._numbers[ME] = [4]
+    end._own = threading.local()
+    assert [end._number(), end._number()] == [4 + partners._PLACES] * 2
+    assert end._numbers == {ME: [4 + partners._PLACES]}
 
 
 def test_a_question_that_has_come_just_before_its_thread_waits_is_seen(end: Any, monkeypatch: pytest.MonkeyPatch):

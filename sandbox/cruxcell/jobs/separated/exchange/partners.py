@@ -3,7 +3,9 @@
 Each thread of either end has a partner at the other end, which serves its questions and no other's. So a thread of the
 test may wait in a call of the program for what another thread's call does, as it would in one process. A question
 carries the number of its thread (even ones are the test's, 0 its first); a thread that its partner asks back goes on
-under that number. The test hears nothing while none of its own questions is open and its first thread does not wait.
+under that number. One that begins when another has ended takes its place, and has a partner of its own, as either half
+may keep something for each thread. The test hears nothing while none of its own questions is open and its first thread
+does not wait.
 
 Messages never cross, so both ends agree at each what is in the containers they share. One end has the turn to send, and
 gives it away with each message. The other may say at any time that it wants it, by a frame that changes nothing. One
@@ -11,11 +13,13 @@ thread of an end, which does nothing else, reads; those that wait are woken by i
 (`line`), which is free while a thread waits, reads or runs what it was asked for.
 """
 
+from _thread import _local
 from _thread import allocate_lock as _lock
 from _thread import get_ident as _get_ident
 from _thread import stack_size as _stack_size
 from _thread import start_new_thread as _start_new_thread
 from sys import _current_frames
+from sys import modules as _modules
 
 from cruxcell.jobs.separated.exchange.one_thread import QUESTION, RAISED
 from cruxcell.jobs.separated.proxies.facts import now
@@ -25,15 +29,17 @@ from cruxcell.values.containers import with_room
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable  # noqa: F401 - in type comments
+    from typing import Any, Callable, Sequence  # noqa: F401 - in type comments
 
     from cruxcell.jobs.separated.exchange.link import Link  # noqa: F401 - in type comments
 
 _WANTS = frames.frame([b"w", bytes(8), bytes(8)])  # the turn
 _GIVES = b"g"  # it, and nothing else
 _FIRST = 0  # the number of the test's first thread, and of its partner
+_NOBODY = -1  # the address or number of no thread
 _THREAD, _QUESTION = 1, 2  # places in an entry
-_MOST_NUMBERS = 4 * MOST_THREADS  # those of threads that have ended are used again
+_PLACES = 4 * MOST_THREADS  # who takes that of a thread that has ended has a number that is so much higher
+_HIGHEST = 1 << 31
 _MOST_WAITING = 64  # questions that nobody has begun to serve: a thread asks one at a time, finalizers apart
 
 
@@ -48,13 +54,16 @@ class Partners:
         self._has_turn, self._wants = link.is_test, False
         self._reader = 0
         self._numbers = {_get_ident(): [_FIRST]}  # type: dict[int, list[int]]  # of each thread, the innermost last
+        self._own = _local()  # of each thread: whether it has one, as another may have had its address before
+        self._own.has_number = True
         self._next = 2 if link.is_test else 1
         self._idle = []  # type: list[Any]  # who waits for a message: a lock, the thread's number, that of its question
         self._queue = []  # type: list[Any]  # who waits for the turn
         self._gate = _lock()
         self._gate.acquire()
         self._questions = {}  # type: dict[int, list[tuple[int, list[Any]]]]  # for who waits under a number
-        self._served = {_FIRST}  # numbers that have their partner here; the test's end has it for its own
+        self._served = {_FIRST: _FIRST}  # by places, who has a partner here; the test's end has it for its own
+        self._heirs = {}  # type: dict[int, int]  # by who was served before: who is served next by the same thread
         self._open, self._answers = {}, {}  # type: dict[int, int], dict[int, Any]  # the thread's number; the answer
         self._last, self._alone_since = (_FIRST, 0), 0  # the last message: for which thread, and when; see `_note`
         self._since = {}  # type: dict[int, int]  # that, when a thread was answered
@@ -166,18 +175,21 @@ class Partners:
         # type: () -> int
         """The number under which this thread asks: of who asked what it is doing, or its own."""
         me = _get_ident()
-        if me not in self._numbers:
-            self._numbers[me] = [self._free_number()]
+        if not hasattr(self._own, "has_number"):
+            self._own.has_number = True
+            self._numbers[me] = [self._free_number([me] if me in self._numbers else [])]
         return self._numbers[me][-1]
 
-    def _free_number(self):
-        # type: () -> int
-        """That of a thread that has ended, whose partner waits for the next."""
+    def _free_number(self, ended=()):
+        # type: (Sequence[int]) -> int
+        """One in the place of a thread that has ended, whose partner does when it hears of that. `ended`: those that
+        certainly have, whatever runs at their addresses now."""
         alive = _current_frames()
-        for ident in [each for each in self._numbers if each not in alive]:
+        for ident in [*ended, *[each for each in self._numbers if each not in alive]]:
             number = self._numbers.pop(ident)[0]
+            self._questions.pop(number, None)
             if number & 1 != self._link.is_test:
-                return number
+                return number + _PLACES
         self._next += 2
         return self._next - 2
 
@@ -185,14 +197,29 @@ class Partners:
 
     def serve(self, thread=_FIRST):
         # type: (int) -> None
-        """What the partner with this number asks, until the conversation is over."""
+        """What the partner with this number asks, until another has its place or the conversation is over."""
         with self._link.line:
-            self._numbers[_get_ident()] = [thread]
+            self._own.has_number = True
             try:
-                while True:
-                    self._serve_or_wait(thread, 0, lambda: False)
+                while thread >= 0:
+                    self._serve_one(thread)
+                    thread = self._heirs.pop(thread, _NOBODY)
+                del self._numbers[_get_ident()]
+                # An object of `threading` for this thread, if it was asked for, counts as one that runs.
+                getattr(_modules.get("threading"), "_active", {}).pop(_get_ident(), None)
             except BaseException as error:
                 self._end(error)
+
+    def _serve_one(self, thread):
+        # type: (int) -> None
+        self._numbers[_get_ident()] = [thread]
+        while self._is_served(thread):
+            self._serve_or_wait(thread, 0, lambda: not self._is_served(thread))
+        self._questions.pop(thread, None)
+
+    def _is_served(self, thread):
+        # type: (int) -> bool
+        return self._served.get(thread % _PLACES) == thread
 
     def settle(self):
         # type: () -> None
@@ -220,13 +247,20 @@ class Partners:
 
     def _serve_newcomer(self, thread, number):
         # type: (int, int) -> None
-        """By a thread of its own, which then waits for what the same thread asks next."""
+        """By a thread of its own, which then waits for what the same thread asks next. Who has served the one that had
+        this place ends, or serves this one, if there is no room for both."""
+        place = thread % _PLACES
+        before = self._served.get(place)
         try:
             _start_new_thread(self.serve, (thread,))
-            self._served.add(thread)
         except RuntimeError as error:
-            del self._questions[thread]
-            self._sent(RAISED, number, [error])
+            if before is None:
+                del self._questions[thread]
+                self._sent(RAISED, number, [error])
+                return
+            self._heirs[before] = thread
+        self._served[place] = thread
+        self._wake(self._idle, _THREAD, before)
 
     # ---- waiting and reading ---------------------------------------------------------------------------------------
 
@@ -252,7 +286,7 @@ class Partners:
         return self._reader == _get_ident()
 
     def _wake(self, among, place, meant):
-        # type: (list[Any], int, int) -> None
+        # type: (list[Any], int, int | None) -> None
         """The last who has that at this place of its entry: a thread whose finalizer waits has two."""
         for entry in reversed(among):
             if entry[place] == meant:
@@ -334,7 +368,7 @@ class Partners:
         # type: (int, list[Any]) -> None
         """A question, to who serves it."""
         thread = values.pop(0) if values else None
-        if type(thread) is not int or not 0 <= thread < _MOST_NUMBERS:
+        if type(thread) is not int or not 0 <= thread < _HIGHEST:
             raise frames.FrameError("a question of nobody")
         is_back = thread & 1 != self._link.is_test  # asked of a thread of this end, by its partner
         if is_back and thread not in self._open.values():
@@ -343,7 +377,7 @@ class Partners:
             raise frames.FrameError("too many questions")
         self._note(thread)
         self._questions.setdefault(thread, []).append((number, values))
-        if is_back or thread in self._served:  # it may be on its way to look
+        if is_back or self._is_served(thread):  # it may be on its way to look
             self._wake(self._idle, _THREAD, thread)
         else:
             self._serve_newcomer(thread, number)
