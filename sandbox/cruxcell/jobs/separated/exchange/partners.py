@@ -3,9 +3,8 @@
 Each thread of either end has a partner at the other end, which serves its questions and no other's. So a thread of the
 test may wait in a call of the program for what another thread's call does, as it would in one process. A question
 carries the number of its thread (even ones are the test's, 0 its first); a thread that its partner asks back goes on
-under that number. One that begins when another has ended takes its place, and has a partner of its own, as either half
-may keep something for each thread. The test hears nothing while none of its own questions is open and its first thread
-does not wait.
+under that number. Who takes the place of one that has ended has another partner, as either half may keep something for
+each. The test hears nothing while none of its own questions is open and its first thread does not wait.
 
 Messages never cross, so both ends agree at each what is in the containers they share. One end has the turn to send, and
 gives it away with each message. The other may say at any time that it wants it, by a frame that changes nothing. One
@@ -39,7 +38,6 @@ _FIRST = 0  # the number of the test's first thread, and of its partner
 _NOBODY = -1  # the address or number of no thread
 _THREAD, _QUESTION = 1, 2  # places in an entry
 _PLACES = 4 * MOST_THREADS  # who takes that of a thread that has ended has a number that is so much higher
-_HIGHEST = 1 << 31
 _MOST_WAITING = 64  # questions that nobody has begun to serve: a thread asks one at a time, finalizers apart
 
 
@@ -182,8 +180,7 @@ class Partners:
 
     def _free_number(self, ended=()):
         # type: (Sequence[int]) -> int
-        """One in the place of a thread that has ended, whose partner does when it hears of that. `ended`: those that
-        certainly have, whatever runs at their addresses now."""
+        """One in the place of a thread that has ended. `ended`: those that have, whoever has their addresses now."""
         alive = _current_frames()
         for ident in [*ended, *[each for each in self._numbers if each not in alive]]:
             number = self._numbers.pop(ident)[0]
@@ -202,20 +199,19 @@ class Partners:
             self._own.has_number = True
             try:
                 while thread >= 0:
-                    self._serve_one(thread)
-                    thread = self._heirs.pop(thread, _NOBODY)
+                    thread = self._serve_one(thread)
                 del self._numbers[_get_ident()]
-                # An object of `threading` for this thread, if it was asked for, counts as one that runs.
-                getattr(_modules.get("threading"), "_active", {}).pop(_get_ident(), None)
+                getattr(_modules.get("threading"), "_active", {}).pop(_get_ident(), None)  # or it counts as running
             except BaseException as error:
                 self._end(error)
 
     def _serve_one(self, thread):
-        # type: (int) -> None
+        # type: (int) -> int
         self._numbers[_get_ident()] = [thread]
         while self._is_served(thread):
             self._serve_or_wait(thread, 0, lambda: not self._is_served(thread))
         self._questions.pop(thread, None)
+        return self._heirs.pop(thread, _NOBODY)
 
     def _is_served(self, thread):
         # type: (int) -> bool
@@ -249,8 +245,7 @@ class Partners:
         # type: (int, int) -> None
         """By a thread of its own, which then waits for what the same thread asks next. Who has served the one that had
         this place ends, or serves this one, if there is no room for both."""
-        place = thread % _PLACES
-        before = self._served.get(place)
+        before = self._served.get(thread % _PLACES)
         try:
             _start_new_thread(self.serve, (thread,))
         except RuntimeError as error:
@@ -259,7 +254,7 @@ class Partners:
                 self._sent(RAISED, number, [error])
                 return
             self._heirs[before] = thread
-        self._served[place] = thread
+        self._served[thread % _PLACES] = thread
         self._wake(self._idle, _THREAD, before)
 
     # ---- waiting and reading ---------------------------------------------------------------------------------------
@@ -368,7 +363,7 @@ class Partners:
         # type: (int, list[Any]) -> None
         """A question, to who serves it."""
         thread = values.pop(0) if values else None
-        if type(thread) is not int or not 0 <= thread < _HIGHEST:
+        if type(thread) is not int or not 0 <= thread < _PLACES << 24:
             raise frames.FrameError("a question of nobody")
         is_back = thread & 1 != self._link.is_test  # asked of a thread of this end, by its partner
         if is_back and thread not in self._open.values():
