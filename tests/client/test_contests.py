@@ -184,6 +184,21 @@ LACKING = {
     "d = deque()\nheappush(h, math.pi)": "from collections import deque; from heapq import heappush; import math",
     "print(x.gcd, time.time(), pow(2, 3))": "import time",
     "print(gcd == 3, pi <= 4, f(e, key=1))": "from math import e; from math import gcd; from math import pi",
+    "for a, (b, c) in zip(deque(x), heapify(y)): a(inf)": (
+        "from collections import deque; from heapq import heapify; from math import inf"
+    ),
+    "def f(a: Dict[int, deque], *b: Counter, e=inf) -> nan: return e + a": (
+        "from collections import Counter; from collections import deque; from math import inf; from math import nan"
+    ),
+    "class A(Counter): pass\nx: deque = []\ny[pi] = lambda e, tau=[1]: gcd(e, tau)\nif pi: inf = 1": (
+        "from collections import Counter; from collections import deque; from math import gcd; from math import pi"
+    ),
+    "a = inf = f(x=1)\nb(pi=2)\nelse: tau = [comb for comb in x[y]]\nglobal log, nan; with o as dist: log(nan, dist)": (
+        "from math import pi"
+    ),
+    "# for gcd in comb(x): as pi\nfrom math import (\n    pi as p,\n    e,\n)\nprint(gcd, e, math.tau)": (
+        "from math import comb; from math import gcd; import math; from math import pi"
+    ),
     "import math, sys as time\nfrom collections import deque\nprint(math.pi, time, deque)": "",
     "def e(x, pi): return pi\nclass tau: pass\nfor inf in []: pass\na, gcd = 1, 2\nlog: int = 3\nprint(sys := 3)": "",
     "def f(n):\n    if n:\n\n        return f(n - 1)": DEEPER,

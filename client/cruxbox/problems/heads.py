@@ -13,10 +13,20 @@ _FUTURE = re.compile(r"^from[ \t]+__future__[ \t]+import[ \t]*(?:\([^()]*\)|[^\n
 
 _ANY_WORD = re.compile(r"[A-Za-z_]\w*")
 _WORD = re.compile(rf"(?<![\w.]){_ANY_WORD.pattern}")  # that is no attribute
-_BINDS = re.compile(r"^[ \t]*from\b|\b(?:import|as|def|class|for|global|lambda)\b")
+# What binds names in a statement, and which: without end, it would be read again from each word of a long line.
+_BINDS = re.compile(
+    r"^[ \t]*(?:global|nonlocal)\b(.*)|\b(?:as|class)[ \t]+(\w+)|\bfor\b(.{0,100}?)\bin\b|\blambda\b([^:]{0,200})"
+)
+_PARAMETERS = re.compile(r"\bdef[ \t]+(\w+)([^)]{0,400})")
+_IMPORT = re.compile(r"^[ \t]*(?:from[ \t]+[\w.]+[ \t]+)?import\b[ \t]*(\([^()]*\)|[^\n(;#]*)", re.MULTILINE)
+_IN_BRACKETS = re.compile(r"\[[^\[\]]*\]")
+_ASSIGNS = re.compile(r"(?<![=<>!:])=(?!=)")
+_RENAMED = re.compile(r"[A-Za-z_]\w*[ \t]+as\b")
+_OF_A_BLOCK = re.compile(r"[ \t]*(?:if|elif|else|while|for|with|try|except|finally|def|class)\b")
 _WALRUS = re.compile(r"\b([A-Za-z_]\w*)[ \t]*:=")
 _FUNCTION = re.compile(r"[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)")
 _MOST_AROUND = 20
+_DEEPEST = 4
 
 
 @dataclass(frozen=True)
@@ -48,7 +58,8 @@ class Head:
         """What the program names of it and does not seem to bind, on one line; "" for a program that is whole, which
         stays as it is. Read off its words: one too many changes nothing, as the program's own names come later."""
         names = _names(self)
-        used = sorted(({*_WORD.findall(program)} & names.keys()) - _bound(program))
+        named = {*_WORD.findall(_IMPORT.sub("", program))} & names.keys()
+        used = sorted(named - _bound(program)) if named else []
         parts = [f"import {word}" if names[word] == word else f"from {names[word]} import {word}" for word in used]
         if self.depth and "setrecursionlimit" not in program and _calls_itself(program):
             parts.append(f"import sys; {self._limit.strip()}")
@@ -71,15 +82,33 @@ def _names(head: Head) -> Mapping[str, str]:
 
 
 def _bound(program: str) -> set[str]:
-    """The words that stand behind one that binds names, or on the left of `=`."""
-    found = set(_WALRUS.findall(program))
+    """The words that a statement binds, as far as one line shows it. None that it only names: `for x in count(y)`,
+    `def f(a: List[int], b=inf)`, `ends: Deque = x`. One too few is one too many in front, which changes nothing."""
+    found = {*_WALRUS.findall(program)}.union(*map(_first_words, _IMPORT.findall(program)))
     for line in program.splitlines():
-        binds = _BINDS.search(line)
-        left, equals, right = line.partition("=")
-        if binds is not None:
-            found.update(_WORD.findall(line[binds.end() :]))
-        elif equals and not right.startswith("=") and not left.endswith(("<", ">", "!")) and "(" not in left:
-            found.update(_WORD.findall(left))
+        for statement in line.partition("#")[0].split(";"):
+            plain = statement
+            for _ in range(_DEEPEST if "[" in statement else 0):
+                plain = _IN_BRACKETS.sub(" ", plain)
+            parts = [part for each in _BINDS.findall(statement) + _PARAMETERS.findall(plain) for part in each if part]
+            found.update(*map(_first_words, parts), _assigned(plain))
+    return found
+
+
+def _first_words(text: str) -> list[str]:
+    """The word that each part between commas begins with: of parameters, targets and what an import names."""
+    words = (_ANY_WORD.search(part) for part in _RENAMED.sub("", text).split(","))
+    return [each.group() for each in words if each is not None]
+
+
+def _assigned(statement: str) -> list[str]:
+    """The words on the left of each `=`."""
+    found: list[str] = []
+    for left in _ASSIGNS.split(statement)[:-1]:
+        if "(" in left:  # of a call
+            break
+        before, colon, behind_it = left.partition(":")
+        found += _WORD.findall(behind_it if colon and _OF_A_BLOCK.match(before) else before)
     return found
 
 
