@@ -23,7 +23,8 @@ def parts_of(value):
     # type: (Any) -> tuple[bytes, tuple[Any, ...]] | None
     """The letter of such a type, and what `made` makes of it again; None if it does not cross."""
     parts = _apart(value)
-    if parts is None:
+    # An argument may look like one of these: `Stack[int]` of a class of the program's.
+    if parts is None or any(parts_of(each) is None for each in parts[2:] if not _is_simple(each)):
         return None
     try:
         again = made(parts)
@@ -71,8 +72,13 @@ def _is_of_typing(kind):
 def _is_argument(value):
     # type: (Any) -> bool
     """A class, a plain value, or another of these, which was looked at when it was made."""
+    return _is_simple(value) or _apart(value) is not None
+
+
+def _is_simple(value):
+    # type: (Any) -> bool
     is_class = _is_class(value) or (issubclass(type(value), type) and "_remote_class" in _OWN(value))
-    return is_class or id(type(value)) in _PLAIN or _apart(value) is not None
+    return is_class or id(type(value)) in _PLAIN
 
 
 _OWN = type.__dict__["__dict__"].__get__

@@ -1,6 +1,12 @@
 """What a script does with a library that the candidate has a part in, by the word with which the script says so."""
 
-from cruxcell.jobs.separated.proxies.looking import follow_hints, follow_sizes, follow_sources, follow_tracers
+from cruxcell.jobs.separated.proxies.looking import (
+    follow_hints,
+    follow_sizes,
+    follow_sources,
+    follow_tracers,
+    follow_types,
+)
 from cruxcell.jobs.separated.rules.docstrings import follow_doctests
 from cruxcell.jobs.separated.rules.pickles import follow_joblib, follow_pickles
 from cruxcell.jobs.separated.state.measured import follow_clocks, follow_times, follow_usage
@@ -15,6 +21,8 @@ if TYPE_CHECKING:
 FOLLOWED = {
     "source": follow_sources,
     "get_type_hints": follow_hints,
+    "get_args": follow_types,
+    "get_origin": follow_types,
     "getsizeof": follow_sizes,
     "settrace": follow_tracers,
     "setprofile": follow_tracers,

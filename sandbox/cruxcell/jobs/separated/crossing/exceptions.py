@@ -66,6 +66,30 @@ def _members(cls):
     return {name: member for name, member in members if type(member) is _Member and name[:1] != "_"}
 
 
+def members_of_its_own(cls):
+    # type: (Any) -> list[str]
+    """The names of these that a class of the program's has anew (`errno = 2`, a property), and of a group `derive`."""
+    kept = _askable(cls) if issubclass(cls, BaseException) else ()
+    named = [name for each in mro_of(cls) if each.__module__ != "builtins" for name in own_of(each) if name in kept]
+    return [*dict.fromkeys(named)] if kept and not is_stdlib(cls) else []
+
+
+def askable_of(bases, names):
+    # type: (tuple[Any, ...], list[str]) -> list[str]
+    """Which of the names that `members_of_its_own` told of a class of these bases it may be asked for."""
+    kept = _askable(next((each for each in bases if issubclass(each, BaseException)), None))
+    return names if kept is None else [each for each in names if each in kept]
+
+
+def _askable(cls):
+    # type: (Any) -> Any
+    """Of a group `derive`, by which it is split. Where a SyntaxError is, what shows it reads; None of what is no
+    error."""
+    if cls is None:
+        return None
+    return ("derive",) if issubclass(cls, _GROUPS) else () if issubclass(cls, SyntaxError) else _members(cls)
+
+
 def _value(member, error):
     # type: (Any, BaseException) -> Any
     value = member.__get__(error)
@@ -195,12 +219,22 @@ def _construct(cls, arguments):
         error = kind.__new__(cls, *arguments)
         kind.__init__(error, *arguments)
     except Exception:  # it wants other arguments than its `args`
-        error = kind.__new__(cls) if not issubclass(cls, _GROUP) else kind.__new__(cls, "", [Exception()])
+        error = kind.__new__(cls) if not issubclass(cls, _GROUP) else _group(kind, cls, arguments)
     place_within(error)
     return error
 
 
+def _group(kind, cls, arguments):
+    # type: (Any, Any, list[Any]) -> Any
+    """A class of groups may be told more than message and errors, which come first."""
+    try:
+        return kind.__new__(cls, *arguments[:2])
+    except Exception:
+        return kind.__new__(cls, "", [Exception()])
+
+
 _GROUP = getattr(builtins, "BaseExceptionGroup", ())
+_GROUPS = (_GROUP,) if _GROUP else ()
 
 
 class _Ended(Exception):

@@ -24,12 +24,14 @@ from cruxcell.jobs.separated.crossing.exceptions import (
     SIMPLEST,
     add_more,
     arguments_of,
+    askable_of,
     causes_of,
     constructor_arguments,
     harmless,
     have_causes,
     make_exception,
     marked,
+    members_of_its_own,
     more_of,
 )
 from cruxcell.jobs.separated.crossing.numbered import Held, Shown
@@ -190,7 +192,7 @@ class Objects:
             self._write_class(writer, each, "error")
         stands = stands_for(cls, self.is_test and (of == "value" or is_of_a_package(cls)))
         offers = [*told_of(cls), *abstract_bases(cls), *(public_names(cls) if self.is_test else of_libraries(cls))]
-        writer.items(("\0".join(offers), "\0".join(overridden(cls, base)), stands), 0)
+        writer.items(("\0".join(offers), "\0".join(overridden(cls, base) or members_of_its_own(cls)), stands), 0)
 
     def _write_object(self, writer, value, kind, depth):
         # type: (Any, Any, type, int) -> None
@@ -281,7 +283,7 @@ class Objects:
             raise Garbled("a class that cannot be")
         bases = tuple([self._base(self._class_of_errors(reader, depth + 1)) for _ in range(count)])
         offers = _text(reader).split("\0")
-        overrides = _text(reader).split("\0")
+        overrides = askable_of(bases, _text(reader).split("\0"))
         place = _text(reader)
         self._import_what_the_script_imports(place.partition(":")[0].partition(".")[0])
         stand = stand_in(place, self.is_test, self.in_script)

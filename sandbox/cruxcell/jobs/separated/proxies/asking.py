@@ -56,6 +56,22 @@ def method_of(name):
     return method
 
 
+def _derived(self, errors, /):
+    # type: (Any, list[BaseException]) -> Any
+    """`derive` of a group, by which it is split: `except*` takes what that leaves out for dealt with."""
+    found = method_of("derive")(self, errors)
+    kind = getattr(builtins, "BaseExceptionGroup", ())
+    if isinstance(found, kind) and [*map(id, vars(kind)["exceptions"].__get__(found))] != [*map(id, errors)]:
+        connection[0].refuse("a group of the program is derived for other errors than it gives: require IN_PROCESS")
+    return found
+
+
+def own_of_error(name):
+    # type: (str) -> Any
+    """What a class of errors has under the name of an attribute of a builtin error, or under `derive`."""
+    return _derived if name == "derive" else Asked(name)
+
+
 def are_made(*values):
     # type: (object) -> bool
     return all(map(is_of_the_test, values))

@@ -5,6 +5,7 @@ import builtins
 import sys
 
 from cruxcell.analysis.parsing import PROGRAM
+from cruxcell.jobs.separated.proxies.facts import is_opaque
 from cruxcell.jobs.separated.proxies.operations import mro_of, own_of
 from cruxcell.jobs.separated.proxies.remote import is_remote
 from cruxcell.jobs.separated.proxies.shared_names import STDLIB_MODULES, is_stdlib
@@ -58,6 +59,16 @@ def hints_of(target, has_extras):
     # type: (Any, bool) -> dict[str, Any]
     """What the annotations of a function or class come to."""
     return _everybodys_typing().get_type_hints(target, **_extras(has_extras))  # type: ignore[no-any-return]
+
+
+def args_of(target):
+    # type: (Any) -> Any
+    return _everybodys_typing().get_args(target)
+
+
+def origin_of(target):
+    # type: (Any) -> Any
+    return _everybodys_typing().get_origin(target)
 
 
 def _extras(are_asked_for):
@@ -127,6 +138,26 @@ def follow_hints(link):
     typing.get_type_hints = get_type_hints
 
 
+def follow_types(link):
+    # type: (Any) -> None
+    """In the test's process: what a type with arguments of the program's (`Stack[int]`) is of, the candidate says."""
+    typing = _everybodys_typing()
+    own_args, own_origin = typing.get_args, typing.get_origin
+
+    def get_args(tp):
+        # type: (Any) -> Any
+        found = link.ask("args", tp) if is_opaque(tp) else own_args(tp)
+        if type(found) is not tuple:
+            link.refuse("the candidate does not say what arguments a type has")
+        return found
+
+    def get_origin(tp):
+        # type: (Any) -> Any
+        return link.ask("origin", tp) if is_opaque(tp) else own_origin(tp)
+
+    typing.get_args, typing.get_origin = get_args, get_origin
+
+
 def follow_sizes(link):
     # type: (Any) -> None
     """In the test's process: how much memory an object of the program's takes, the candidate says."""
@@ -173,9 +204,11 @@ def _is_subclass(one, cls):
 
 
 LOOKING = {
+    "args": args_of,
     "dir": dir_of,
     "hints": hints_of,
     "members": members_of,
+    "origin": origin_of,
     "size": size_of,
     "source": source_of,
     "subclasses": subclasses_of,

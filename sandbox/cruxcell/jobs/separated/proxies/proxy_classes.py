@@ -15,6 +15,7 @@ from cruxcell.jobs.separated.proxies.asking import (
     hashed,
     is_dropped,
     method_of,
+    own_of_error,
     own_of_value,
     tells_equal,
     unsaid,
@@ -78,7 +79,7 @@ def make_class(  # noqa: PLR0917 - what a class is written as
         bases: classes made here, builtin exceptions and plain types; those of other families are left out. A class
             has objects that are values if a plain type stands among them, whatever it is derived from.
         offers: names of special methods that its objects have.
-        overrides: names of methods of a plain base that it has its own of.
+        overrides: names of methods of a plain base, or attributes of a builtin error, that it has its own of.
         stands_for: a builtin class its objects say they are of (`__class__`), or None.
         module: what it says its module is.
     """
@@ -93,6 +94,7 @@ def make_class(  # noqa: PLR0917 - what a class is written as
         base = next(each for each in mro_of(plain[0]) if type(each) is not RemoteType)
         if issubclass(base, BaseException):
             namespace["__str__"], namespace["__repr__"] = _told, _shown
+            namespace.update({each: own_of_error(each) for each in overrides if connection[0].is_test})
             asked = [each for each in offers if each not in ("__str__", "__repr__")]
         else:
             namespace.update(flags.operators(offers))

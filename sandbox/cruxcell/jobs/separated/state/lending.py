@@ -34,9 +34,11 @@ from cruxcell.jobs.separated.state.patched_places import (
     is_dotted,
     is_module,
     members_in,
+    modules_begun,
     modules_of,
     names_with_a_place,
     places_in,
+    words_of,
 )
 from cruxcell.jobs.separated.state.search_path import search_paths_in
 from cruxcell.jobs.separated.state.seeds import SEEDS, STATES, Seeded
@@ -89,12 +91,12 @@ class Lender:
         self.variables = []  # type: list[str]  # of the environment, which the script asks for by these names
         if _ASKS_ENVIRONMENT & names:
             self.variables = [each for each in dict.fromkeys(texts) if each.isidentifier()][:MOST]
-        words = [each for each in dict.fromkeys(texts) if is_dotted(each)] if _SETS & names else []
+        words = words_of(texts) if _SETS & names else []
         if self._patches:
             self._places = places_in(words, names, "multiple" in names)
         stored = names_of(script, _STORES_ATTRIBUTES) if anatomy.all_operations & _STORES_ATTRIBUTES else set()
         if stored or _SETS & names:
-            modules = modules_of(script)
+            modules = [*dict.fromkeys(modules_of(script) + (modules_begun(texts) if self._patches else []))]
             given = [(each, sorted(stored.difference(each.__dict__))) for each in modules]
             self._modules = [each for each in given if each[1]]
             if _SETS & names:

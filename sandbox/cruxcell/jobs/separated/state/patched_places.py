@@ -42,6 +42,20 @@ def modules_of(script):
     return [*dict.fromkeys([*found, builtins])] if found else []
 
 
+def modules_begun(texts):
+    # type: (list[str]) -> list[Any]
+    """The modules of places that a script puts together: `patch("time." + name)`, `patch(f"os.path.{name}")`."""
+    begun = [each[:-1] for each in dict.fromkeys(texts) if each.endswith(".") and is_dotted(each[:-1])]
+    return [each for each in map(resolved, begun[:MOST]) if is_module(each)]
+
+
+def words_of(texts):
+    # type: (list[str]) -> list[str]
+    """The places that stand in texts, also behind the name of the script: `f"{__name__}.time.sleep"`."""
+    found = [each[1:] if each.startswith(".") else each for each in texts]
+    return [each for each in dict.fromkeys(found) if is_dotted(each)]
+
+
 def is_dotted(text):
     # type: (str) -> bool
     return all(each.isidentifier() for each in text.split("."))
