@@ -153,9 +153,9 @@ def _add_piece(task: pb.Task, piece: bytes) -> None:
 
 def check_id(value: str, where: str, seen: set[str]) -> None:
     if len(value) > MAX_ID_BYTES or (not value.isascii() and len(value.encode()) > MAX_ID_BYTES):
-        raise RequestError(f"{where} is longer than {MAX_ID_BYTES} bytes")
+        raise RequestError(f"{where} begins with {value[:80]!r} and is over {MAX_ID_BYTES} bytes")
     if not value.isprintable():
-        raise RequestError(f"{where} holds a control character")
+        raise RequestError(f"{where} is {value[:80]!r}; an id holds no control character")
     if value in seen:
         raise RequestError(f"{where} is {value!r} a second time; ids are unique")
     seen.add(value)

@@ -74,9 +74,8 @@ def walk(data: bytes, outline: Outline, most: int) -> Iterator[None]:
         if tag == _TASKS:
             fields = yield from _walk_task(data, begin, at, outline, most, fields)
         elif tag == _OPTIONS:
-            _bound_options(at - begin)
             outline.options.append((begin, at))
-            _bound_options(sum(stop - start for start, stop in outline.options[-_MOST_FIELDS:]))
+            _bound_options("options", sum(stop - start for start, stop in outline.options[-_MOST_FIELDS:]))
             if len(outline.options) > _MOST_FIELDS:
                 raise TooMany(f"options stand in the request more than {_MOST_FIELDS} times")
         if fields >= _FIELDS_A_STEP:
@@ -111,7 +110,7 @@ def _walk_task(  # noqa: PLR0917 - where a task is, and what is walked over it w
             if others > _MOST_FIELDS:
                 raise TooMany(f"a task has more than {_MOST_FIELDS} fields beside its checks, files and variables")
             options += at - content if tag == _OWN_OPTIONS else 0
-            _bound_options(options)
+            _bound_options(f"tasks[{len(outline.tasks)}].options", options)
         if fields >= _FIELDS_A_STEP:
             fields = 0
             yield
@@ -121,9 +120,9 @@ def _walk_task(  # noqa: PLR0917 - where a task is, and what is walked over it w
     return fields
 
 
-def _bound_options(size: int) -> None:
+def _bound_options(where: str, size: int) -> None:
     if size > _MOST_OPTIONS_BYTES:
-        raise TooMany(f"options are over {_MOST_OPTIONS_BYTES} bytes")
+        raise TooMany(f"{where}: {size} bytes are more than the {_MOST_OPTIONS_BYTES} that options may have")
 
 
 def _look_into(  # noqa: PLR0917 - where a check is, and what is walked over it with
