@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
 _HARNESS_FRAMES = 7  # between this module's `run_serve` and a function of the program that the test calls
-_FRAMES_OF_PARTNERS = 3  # more, where its threads have partners
+_FRAMES_OF_PARTNERS = 4  # more, where its threads have partners
 _MODULE_TYPE = type(messages)
 
 
