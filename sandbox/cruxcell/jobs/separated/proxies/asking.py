@@ -59,9 +59,10 @@ def method_of(name):
 def _derived(self, errors, /):
     # type: (Any, list[BaseException]) -> Any
     """`derive` of a group, by which it is split: `except*` takes what that leaves out for dealt with."""
+    given = [*errors]  # the program may change the list
     found = method_of("derive")(self, errors)
     kind = getattr(builtins, "BaseExceptionGroup", ())
-    if isinstance(found, kind) and [*map(id, vars(kind)["exceptions"].__get__(found))] != [*map(id, errors)]:
+    if isinstance(found, kind) and [*map(id, vars(kind)["exceptions"].__get__(found))] != [*map(id, given)]:
         connection[0].refuse("a group of the program is derived for other errors than it gives: require IN_PROCESS")
     return found
 
