@@ -94,7 +94,8 @@ def make_class(  # noqa: PLR0917 - what a class is written as
         base = next(each for each in mro_of(plain[0]) if type(each) is not RemoteType)
         if issubclass(base, BaseException):
             namespace["__str__"], namespace["__repr__"] = _told, _shown
-            namespace.update({each: own_of_error(each) for each in overrides if connection[0].is_test})
+            own = overrides if connection[0].is_test else ()
+            namespace.update({each: own_of_error(each) for each in own if hasattr(base, each)})
             asked = [each for each in offers if each not in ("__str__", "__repr__")]
         else:
             namespace.update(flags.operators(offers))
