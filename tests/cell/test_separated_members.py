@@ -69,10 +69,13 @@ def test_a_member_is_one_as_long_as_it_comes_of_its_class_alone(other: Other):
 
 def test_other_objects_are_no_members(other: Other):
     with_own = other.cls(offers="<enum:Enum __eq__")
-    for cls in (other.cls(), with_own):
+    heir = other.cls(with_own, offers="<enum:Enum")
+    for cls in (other.cls(), with_own, heir, other.cls(heir, offers="<enum:Enum")):
         thing: Any = object.__new__(cls)
         facts.give_number(thing, 7)
         facts.has_come(thing, cls)
         assert not members.is_read(thing)
-    assert not members.is_read(8)
+    of_errors = other.cls(Exception, offers="<enum:Enum")
+    for value in (8, of_errors.__new__(of_errors)):  # nobody notes how an error has come
+        assert not members.is_read(value)
     assert not facts.was_handed_over(8)
