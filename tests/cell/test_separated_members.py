@@ -43,8 +43,9 @@ def test_which_questions_ask_a_class_for_what_it_has_or_makes(
     assert meant is (None if operation == "call" else found), "what the script calls by the name of a function"
 
 
-def test_no_class_is_asked_without_a_target():
-    assert members.class_asked("names", [], bool) is None
+def test_no_class_is_asked_by_a_question_without_one():
+    for operation in ("names", "threads"):
+        assert members.class_asked(operation, [], bool) is None
     assert members.class_asked("call", [None, ""], bool) is None
 
 
@@ -76,6 +77,7 @@ def test_other_objects_are_no_members(other: Other):
         facts.has_come(thing, cls)
         assert not members.is_read(thing)
     of_errors = other.cls(Exception, offers="<enum:Enum")
+    assert not members.is_of_members(other.cls(int, offers="<enum:Enum")), "numbers say what is equal"
     for value in (8, of_errors.__new__(of_errors)):  # nobody notes how an error has come
         assert not members.is_read(value)
     assert not facts.was_handed_over(8)

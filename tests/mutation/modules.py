@@ -241,8 +241,8 @@ TESTS = {
         _ASKS, "cell/test_separated_by_libraries.py", _SCRIPT_RUNS, "cell/test_separated_names.py", *_PAIRS,
     ],
     "cruxcell/jobs/separated/followed.py": [
-        "cell/test_separated_measured.py", "cell/test_separated_running_threads.py", "cell/test_separated_seeds.py",
-        *_PAIRS,
+        "cell/test_separated_followed.py", "cell/test_separated_measured.py",
+        "cell/test_separated_running_threads.py", "cell/test_separated_seeds.py", *_PAIRS,
     ],
     "cruxcell/jobs/separated/script_link.py": [
         _ANSWERS, _ASKS, _SCRIPT_RUNS, "cell/test_separated_names.py", *_PAIRS,
