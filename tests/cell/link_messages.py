@@ -1,10 +1,15 @@
-"""Messages of a link as bytes, and the other end of one."""
+"""Messages of a link as bytes, an end of one in this process, and the other end."""
 
 from __future__ import annotations
 
 import socket
 import struct
+from collections.abc import Iterator
+from typing import Any
 
+import pytest
+from cruxcell.jobs.separated.exchange import link as links
+from cruxcell.jobs.separated.exchange.link import Link
 from cruxcell.protocol import frames
 
 
@@ -46,3 +51,19 @@ class Other:
         except BlockingIOError:
             pass
         return frames.split(data)[0]
+
+
+@pytest.fixture(name="other")
+def other_end(monkeypatch: pytest.MonkeyPatch) -> Iterator[Other]:
+    ours, theirs = socket.socketpair()
+    monkeypatch.setattr(links, "CHANNEL", ours.fileno())
+    with ours, theirs:
+        yield Other(theirs)
+
+
+def do(function: Any, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+    return function(*arguments, **keywords)
+
+
+def end(is_test: bool = True, **changes: Any) -> Link:
+    return Link(is_test, do, **changes)

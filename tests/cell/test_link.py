@@ -5,11 +5,10 @@ from __future__ import annotations
 import gc
 import inspect
 import os
-import socket
 import struct
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,24 +18,7 @@ from cruxcell.jobs.separated.exchange.link import TOO_LARGE, VALUE, Broken, Link
 from cruxcell.jobs.separated.exchange.one_thread import QUESTION, RAISED
 from cruxcell.protocol import frames
 from cruxcell.values.canonical import TooLarge
-from link_messages import EIGHT, LEN, Other, message, text, u32
-
-
-@pytest.fixture
-def other(monkeypatch: pytest.MonkeyPatch) -> Iterator[Other]:
-    ours, theirs = socket.socketpair()
-    monkeypatch.setattr(links, "CHANNEL", ours.fileno())
-    with ours, theirs:
-        yield Other(theirs)
-
-
-def do(function: Any, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-    return function(*arguments, **keywords)
-
-
-def end(is_test: bool = True, **changes: Any) -> Link:
-    return Link(is_test, do, **changes)
-
+from link_messages import EIGHT, LEN, Other, end, message, other_end, text, u32  # noqa: F401 - a fixture among them
 
 NO_ANSWERS = {
     "to another question": message(VALUE, 2, EIGHT),
@@ -146,10 +128,9 @@ def test_what_is_asked_for_is_done(other: Other):
 
 def test_it_serves_until_the_other_end_hangs_up_or_says_nonsense(other: Other):
     link = end(is_test=False)
-    other.send(message(QUESTION, 2, text("get"), text("ab"), text("upper")), last=False)
+    other.send(message(QUESTION, 2, text("get"), text("ab"), text("upper")))
     link.serve()
     assert other.got() == []
-    other.send()
     link.serve()
 
 
