@@ -121,7 +121,7 @@ def test_a_set_stays_whole_whatever_is_asked(twin: Twin):
     [
         (0, 0, True), (0, 1000, True), (3, 0, True), (3, 4, True), (3, 5, False), (4, 5, True), (4, 1, False),
         (4, 2, True), (5, 3, False), (5, 4, True), (5, 18, True), (5, 19, False), (2, 1, False), (32, 1 << 30, False),
-        (255, 4, False),
+        (255, 4, False), (4, 8, True), (4, 9, False),
     ],
 )  # fmt: skip
 def test_a_set_gets_no_table_that_none_of_its_size_has(bits: int, count: int, is_one: bool):
@@ -132,6 +132,38 @@ def test_a_set_gets_no_table_that_none_of_its_size_has(bits: int, count: int, is
         else:
             with pytest.raises(Garbled, match="a set that cannot be"):
                 put()
+
+
+def test_the_largest_table_is_one():
+    sets._check(31, 1 << 28)
+    with pytest.raises(Garbled):
+        sets._check(32, 1 << 29)
+
+
+def test_a_helper_is_asked_for_each_order_that_there_is(monkeypatch: pytest.MonkeyPatch):
+    asked: list[object] = []
+
+    class Helper:
+        bits = 4
+
+        def set_order(self, _value: object) -> tuple[int, tuple[str, ...]]:
+            return self.bits, ("b", "a")
+
+        def fill_set(self, *given: object) -> object:
+            asked.append(given)
+            return given[0]
+
+    helper, filled = Helper(), set[int]()
+    monkeypatch.setattr(sets, "_helper", [helper])
+    assert sets.order_of({"a", "b"}) == (4, ("b", "a"))
+    helper.bits = 0
+    assert sets.order_of({"a"}) == (0, ("a",))
+    sets.fill(filled, [5, 6], 3)
+    sets.frozen([5, 6], 3)
+    assert asked == [(filled, [5, 6], 3), (None, [5, 6], 3)]
+    sets.fill(filled, [5], 0)
+    assert (filled, sets.frozen([5], 0), sets.frozen([], 3)) == ({5}, frozenset([5]), frozenset())
+    assert len(asked) == 2
 
 
 def test_without_a_helper_a_set_crosses_in_an_order_of_its_own(monkeypatch: pytest.MonkeyPatch):
