@@ -9,7 +9,7 @@ import pytest
 from cruxcell.jobs.separated.crossing.numbered import Shown
 from cruxcell.jobs.separated.proxies import runs
 from cruxcell.jobs.separated.rules.by_libraries import may_be_set
-from cruxcell.jobs.separated.rules.memory import may_be_told, reaches_memory
+from cruxcell.jobs.separated.rules.memory import may_be_told, place_within, reaches_memory
 
 
 class Point(ctypes.Structure):
@@ -91,3 +91,11 @@ def test_an_error_shows_the_bytes_that_the_script_has_given_it(name: str, may: b
 def test_whatever_else_is_asked_of_an_object_may_be_told(operation: str):
     for target in (Generator(), object()):
         assert may_be_told(operation, target, ["random", 1] if operation in ("get", "set") else [])
+
+
+def test_an_error_shows_no_byte_before_its_object_and_else_what_it_showed():
+    for given, shown in [(-5, 0), (0, 0), (2, 2)]:
+        error = UnicodeDecodeError("utf-8", b"abcd", given, 3, "no")
+        place_within(error)
+        assert vars(UnicodeDecodeError)["start"].__get__(error) == shown
+    place_within(ValueError())

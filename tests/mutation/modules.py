@@ -206,7 +206,9 @@ TESTS = {
     "cruxcell/jobs/separated/exchange/link.py": ["cell/test_link.py", "cell/test_link_asking.py", *_PAIRS],
     "cruxcell/jobs/separated/crossing/numbered.py": ["cell/test_separated_numbered.py", _OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/crossing/objects.py": [_OBJECTS, "cell/test_separated_imported_first.py", *_PAIRS],
-    "cruxcell/jobs/separated/proxies/marks.py": ["cell/test_separated_permissions.py", *_PAIRS],
+    "cruxcell/jobs/separated/proxies/marks.py": [
+        "cell/test_separated_marks.py", "cell/test_separated_permissions.py", *_PAIRS,
+    ],
     "cruxcell/jobs/separated/proxies/operations.py": [
         "cell/test_separated_permissions.py", _ASKS, *_PAIRS,
     ],
