@@ -22,7 +22,7 @@ def serve(
     *arguments: str, workers: int, log: Path | None = None, prefix: Sequence[str] = (),
     environment: dict[str, str] | None = None, folder: Path | None = None, opened: str = "",
 ) -> subprocess.Popen[bytes]:  # fmt: skip
-    """Start `cruxboxd serve`.
+    """Start `cruxboxd serve`, which ends with this process.
 
     Args:
         arguments: its options.
@@ -34,7 +34,7 @@ def serve(
         opened: layers between checks that share a worker, not to be there (see `opened.py`).
     """
     daemon = [str(Path(__file__).parent / "opened.py"), opened] if opened else ["-m", "cruxboxd"]
-    command = [*prefix, sys.executable, *daemon, "serve", "--workers", str(workers), *arguments]
+    command = [*prefix, sys.executable, *daemon, "serve", "--exit-with-parent", "--workers", str(workers), *arguments]
     with open(log or "/dev/null", "wb") as said:
         return subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=said, stderr=said, env=environment, cwd=folder
@@ -52,7 +52,7 @@ class Daemon:
 
     def __init__(self, listen: str, *arguments: str, credentials: grpc.ChannelCredentials | None = None) -> None:
         self.target = listen
-        self.process = serve("--exit-with-parent", "--listen", listen, *arguments, workers=1)
+        self.process = serve("--listen", listen, *arguments, workers=1)
         address = Address(listen, credentials=credentials)
         with open_channel(address, grpc.insecure_channel, grpc.secure_channel) as channel:
             until(lambda: self.process.poll() is not None or is_serving(channel, timeout_s=0.5), 60)
@@ -105,7 +105,7 @@ class Served:
         self._socket = folder / "health.sock"
         self.log_path = folder / "log"
         self.process = serve(
-            "--exit-with-parent", "--listen", self.target, "--listen", f"unix:{self._socket}", "--canary-s", "0",
+            "--listen", self.target, "--listen", f"unix:{self._socket}", "--canary-s", "0",
             "--metrics-port", str(self.metrics_port), *arguments,
             workers=workers, log=self.log_path, prefix=prefix, environment=environment, folder=folder, opened=opened,
         )  # fmt: skip

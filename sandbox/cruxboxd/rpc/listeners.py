@@ -199,9 +199,9 @@ def _refuse_open_plain_text(address: str, config: Config) -> None:
 
 
 def _is_odd(address: str) -> bool:
-    """Will it be refused, with a sentence of its own?"""
+    """Will it be refused, with a sentence of its own? So is a folder that we may not look into."""
     path = _path_of(address)
-    return len(os.fsencode(path)) > _LONGEST_PATH or not path.parent.is_dir()
+    return len(os.fsencode(path)) > _LONGEST_PATH or not os.path.isdir(path.parent)
 
 
 def is_unix(address: str) -> bool:

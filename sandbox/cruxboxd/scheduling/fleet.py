@@ -274,7 +274,7 @@ class Fleet:
             await self._failed(key, error, lambda one: one.template == key.template)
         finally:
             self._loading.end(key.template)
-        if template.is_ready:
+        if template.is_ready and not self._starting.get(key):  # a job may have come since, and begun one
             self._begin(key, tenant)
         self._on_change()
 
