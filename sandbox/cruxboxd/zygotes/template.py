@@ -14,6 +14,7 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import TypeVar
 
 from cruxcell.protocol import frames, messages
 
@@ -27,6 +28,9 @@ log = logging.getLogger(__name__)
 _HUNG_NS = 5_000_000_000  # a fork takes milliseconds
 # What it may be asked for at once. A socket takes some 250 datagrams with descriptors, and a large host has more slots.
 _MOST_ASKED = 64
+
+
+_T = TypeVar("_T")
 
 
 class _Gone(Exception):
@@ -43,10 +47,9 @@ class Template:
         self._room = asyncio.Semaphore(_MOST_ASKED)
         self._asked: deque[asyncio.Future[int]] = deque()  # in the order in which it answers
         self._heard_ns = 0  # when it answered, or was asked for something after that
-        self._is_ready = self._is_warm = False  # it has said so; it has answered
-        self._readiness: asyncio.Future[StartError | None] | None = (
-            None  # of the process: when it was ready, or why not
-        )
+        self._is_warm = False  # it has answered
+        # Of the process that there is: done when it has said that it is ready, or with why it never will.
+        self._readiness: asyncio.Future[StartError | None] | None = None
         self._is_asked_for = False  # somebody's order had it executed, and its start is not paid for
         self._loop = asyncio.get_running_loop()
 
@@ -65,19 +68,17 @@ class Template:
     @property
     def is_ready(self) -> bool:
         """Can it fork a zygote at once?"""
-        return self._is_ready or self._is_warm
+        return self._is_warm or self._has_said_so
+
+    @property
+    def _has_said_so(self) -> bool:
+        return self._readiness is not None and self._readiness.done()
 
     async def get_ready(self) -> None:
         """Have it executed, if it is not, and wait until it can fork zygotes. Raises StartError."""
-        if self._readiness is None:
-            self._execute()
-            self._is_asked_for = True
+        self._be_there()
         assert self._readiness is not None
-        try:
-            failed = await within(launch.TIMEOUT_S, asyncio.shield(self._readiness))
-        except asyncio.TimeoutError:
-            self._end("it hangs")
-            raise Hung(self.python) from None
+        failed = await self._in_time(asyncio.shield(self._readiness))
         if failed is not None:
             raise failed
 
@@ -98,21 +99,30 @@ class Template:
         while True:
             answer = self._ask(descriptors, order)
             try:
-                return await within(launch.TIMEOUT_S, answer)
+                return await self._in_time(answer)
             except _Gone:
                 continue
-            except asyncio.TimeoutError:
-                self._end("it hangs")
-                raise Hung(self.python) from None
             except asyncio.CancelledError:
                 if not answer.cancelled() and answer.exception() is None:  # both at once
                     launch.end(answer.result())
                 raise
 
-    def _ask(self, descriptors: Sequence[int], order: bytes) -> asyncio.Future[int]:
+    async def _in_time(self, answer: asyncio.Future[_T]) -> _T:
+        """What it says, or its end where it says nothing for too long."""
+        try:
+            return await within(launch.TIMEOUT_S, answer)
+        except asyncio.TimeoutError:
+            self._end("it hangs")
+            raise Hung(self.python) from None
+
+    def _be_there(self) -> None:
+        """Have it executed, if it is not, for somebody's order. Raises StartError."""
         if self._channel is None:
             self._execute()
             self._is_asked_for = True
+
+    def _ask(self, descriptors: Sequence[int], order: bytes) -> asyncio.Future[int]:
+        self._be_there()
         assert self._channel is not None
         try:
             socket.send_fds(self._channel, [order], list(descriptors))
@@ -132,7 +142,6 @@ class Template:
             return
         kind, pid, error = messages.ANSWER.unpack(data) if len(data) == messages.ANSWER.size else (0, 0, 0)
         if kind == messages.READY:
-            self._is_ready = True
             if self._readiness is not None and not self._readiness.done():
                 self._readiness.set_result(None)
             return
@@ -192,7 +201,7 @@ class Template:
         Returns:
             What the first hears.
         """
-        was_well, pid = self._is_warm or (self._is_ready and not self._asked), self.pid
+        was_well, pid = self._is_warm or (self._has_said_so and not self._asked), self.pid
         why = launch.why_not_ready(last, self.python)
         if self._asked and not was_well:
             _fail(self._asked.popleft(), why)
@@ -217,7 +226,7 @@ class Template:
             launch.end_group(self._process.pid)
             self._process.wait()
             self._process = None
-        self._is_ready = self._is_warm = self._is_asked_for = False
+        self._is_warm = self._is_asked_for = False
         if self._readiness is not None and not self._readiness.done():
             self._readiness.set_result(why_not_ready)
         self._readiness = None

@@ -69,9 +69,11 @@ def _members(cls):
 def members_of_its_own(cls):
     # type: (Any) -> list[str]
     """The names of these that a class of the program's has anew (`errno = 2`, a property), and of a group `derive`."""
-    kept = _askable(cls) if issubclass(cls, BaseException) else ()
+    kept = _askable(cls) if issubclass(cls, BaseException) and not is_stdlib(cls) else ()
+    if not kept:  # as of nearly every class that crosses
+        return []
     named = [name for each in mro_of(cls) if each.__module__ != "builtins" for name in own_of(each) if name in kept]
-    return [*dict.fromkeys(named)] if kept and not is_stdlib(cls) else []
+    return [*dict.fromkeys(named)]
 
 
 def askable_of(bases, names):
@@ -87,7 +89,7 @@ def _askable(cls):
     error."""
     if cls is None:
         return None
-    return ("derive",) if issubclass(cls, _GROUPS) else () if issubclass(cls, SyntaxError) else _members(cls)
+    return ("derive",) if issubclass(cls, _GROUP) else () if issubclass(cls, SyntaxError) else _members(cls)
 
 
 def _value(member, error):
@@ -234,7 +236,6 @@ def _group(kind, cls, arguments):
 
 
 _GROUP = getattr(builtins, "BaseExceptionGroup", ())
-_GROUPS = (_GROUP,) if _GROUP else ()
 
 
 class _Ended(Exception):
