@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import os
 import socket
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from cruxboxd.zygotes import launch, priority, strays
@@ -21,22 +21,11 @@ _SECOND = 10**9
 
 
 class Played(Template):
-    """Each process that is executed is a socket, at which the test says what it would."""
+    """Each process of the host's is a socket, at which the test says what it would."""
 
-    def __init__(self) -> None:
+    def __init__(self, host: SimpleNamespace) -> None:
         super().__init__(ZygoteSetup("python", {}, []))
-        self.processes: list[Any] = []
-        self.fails = False
-
-    def _execute(self) -> None:
-        if self.fails:
-            raise StartError("it cannot be executed")
-        self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._channel.setblocking(False)
-        process = SimpleNamespace(pid=101 + len(self.processes), socket=theirs, wait=lambda: None)
-        self.processes.append(process)
-        self._process = process  # type: ignore[assignment]
-        self._loop.add_reader(self._channel.fileno(), self._on_answer)
+        self.processes = host.processes
 
     async def ask(self) -> asyncio.Future[int]:
         asking = asyncio.ensure_future(self.fork([], scratch=False))
@@ -68,6 +57,17 @@ class Played(Template):
 def host(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """What is done to processes, and a clock."""
     made = SimpleNamespace(now=1_000 * _SECOND, ended=[], groups=[], forward=[], looked_at=[], stopped=set())
+    made.processes, made.fails = [], False
+
+    def execute(python: str, environment: dict[str, str], descriptor: int) -> SimpleNamespace:
+        if made.fails:
+            raise OSError(errno.ENOENT, "No such file or directory")
+        theirs = socket.socket(fileno=os.dup(descriptor))
+        assert theirs.recv(1 << 16)  # how it is set up
+        made.processes.append(SimpleNamespace(pid=101 + len(made.processes), socket=theirs, wait=lambda: None))
+        return made.processes[-1]
+
+    monkeypatch.setattr(launch, "execute", execute)
     monkeypatch.setattr(templates, "time", SimpleNamespace(monotonic_ns=lambda: made.now))
     monkeypatch.setattr(launch, "end", made.ended.append)
     monkeypatch.setattr(launch, "end_group", made.groups.append)
@@ -86,7 +86,7 @@ async def failed(asking: asyncio.Future[int]) -> str:
 
 
 async def test_answers_come_in_the_order_of_the_questions(host: SimpleNamespace):
-    template = Played()
+    template = Played(host)
     asked = [await template.ask() for _ in range(3)]
     await template.answer(11)
     await template.answer(0, errno.EAGAIN)
@@ -98,7 +98,7 @@ async def test_answers_come_in_the_order_of_the_questions(host: SimpleNamespace)
 
 
 async def test_who_asks_one_that_has_just_died_is_answered_by_the_next(host: SimpleNamespace):
-    template = await Played().warm()
+    template = await Played(host).warm()
     template.processes[-1].socket.close()  # which nobody has noticed yet
     asking = await template.ask()
     await template.answer(12)
@@ -107,7 +107,7 @@ async def test_who_asks_one_that_has_just_died_is_answered_by_the_next(host: Sim
 
 
 async def test_what_was_forked_for_who_has_given_up_is_ended(host: SimpleNamespace):
-    template = Played()
+    template = Played(host)
     given_up, other = await template.ask(), await template.ask()
     given_up.cancel()
     await settle()
@@ -118,7 +118,7 @@ async def test_what_was_forked_for_who_has_given_up_is_ended(host: SimpleNamespa
 
 
 async def test_who_gives_up_as_the_answer_comes_leaves_nothing(host: SimpleNamespace):
-    template = await Played().warm()
+    template = await Played(host).warm()
     for error, ended in ((0, [11]), (errno.EAGAIN, [11])):
         asking = await template.ask()
         template.processes[0].socket.send(messages.ANSWER.pack(messages.FORKED, 0 if error else 11, error))
@@ -132,7 +132,7 @@ async def test_who_gives_up_as_the_answer_comes_leaves_nothing(host: SimpleNames
 
 @pytest.mark.parametrize("is_asked", [True, False])
 async def test_what_no_template_says_ends_it(host: SimpleNamespace, is_asked: bool):
-    template = await Played().warm()
+    template = await Played(host).warm()
     asking = await template.ask() if is_asked else None
     await template.say(b"what" if is_asked else messages.ANSWER.pack(messages.FORKED, 11, 0))
     assert (host.groups, template.pid) == ([101], 102)
@@ -145,7 +145,7 @@ async def test_what_no_template_says_ends_it(host: SimpleNamespace, is_asked: bo
 
 
 async def test_one_that_was_well_is_replaced_and_asked_again(host: SimpleNamespace):
-    template = await Played().warm()
+    template = await Played(host).warm()
     asking = await template.ask()
     await template.die()
     assert (host.groups, template.pid) == ([101], 102)
@@ -153,14 +153,14 @@ async def test_one_that_was_well_is_replaced_and_asked_again(host: SimpleNamespa
     assert await asking == 12
     await template.die()  # while nobody asks
     assert template.pid == 103
-    template.fails = True
+    host.fails = True
     await template.die()
     assert template.pid == 0
     template.close()
 
 
 async def test_one_that_never_was_well_is_one_failure(host: SimpleNamespace):
-    template = Played()
+    template = Played(host)
     first, second = await template.ask(), await template.ask()
     await template.die()
     assert "ended before it was ready" in await failed(first)
@@ -171,7 +171,7 @@ async def test_one_that_never_was_well_is_one_failure(host: SimpleNamespace):
 
 
 async def test_why_one_cannot_serve_all_hear_and_nobody_asks_again(host: SimpleNamespace):
-    template = Played()
+    template = Played(host)
     asked = [await template.ask() for _ in range(2)]
     await template.say(bytes([messages.FAILED_TO_START]) + b"the reason")
     assert [await failed(one) for one in asked] == ["the reason"] * 2
@@ -179,14 +179,14 @@ async def test_why_one_cannot_serve_all_hear_and_nobody_asks_again(host: SimpleN
 
 
 async def test_one_that_dies_before_it_is_asked_for_is_nobodys_failure(host: SimpleNamespace):
-    template = Played()
+    template = Played(host)
     template._execute()
     await template.die()
     assert (host.groups, template.pid) == ([101], 0)
 
 
 async def test_one_that_was_ready_when_it_died_unasked_is_replaced(host: SimpleNamespace):
-    template = Played()
+    template = Played(host)
     template._execute()
     for number in (102, 103):
         await template.get_ready()
@@ -205,7 +205,7 @@ async def test_one_that_was_ready_when_it_died_unasked_is_replaced(host: SimpleN
 
 
 async def test_one_that_is_stopped_is_replaced(host: SimpleNamespace):
-    template = Played()
+    template = Played(host)
     template.watch(host.now)
     assert host.looked_at == []
     await template.warm()
@@ -218,7 +218,7 @@ async def test_one_that_is_stopped_is_replaced(host: SimpleNamespace):
 
 
 async def test_one_that_hangs_is_replaced_however_often_it_is_asked(host: SimpleNamespace):
-    template = await Played().warm()
+    template = await Played(host).warm()
     host.now += 100 * _SECOND
     template.watch(host.now)  # nobody asks
     first = await template.ask()
@@ -243,7 +243,7 @@ async def test_one_that_hangs_is_replaced_however_often_it_is_asked(host: Simple
 
 
 async def test_closed_it_hangs_up_and_answers_all_who_wait(host: SimpleNamespace):
-    template = Played()
+    template = Played(host)
     template.close()
     given_up, waiting = await template.ask(), await template.ask()
     given_up.cancel()
