@@ -20,6 +20,7 @@ from cruxboxd.judging.outcomes import CheckResult, Outcome
 from cruxboxd.judging.tasks import CallCheck, Check, StepCount, Task
 from cruxboxd.server.engine import Engine
 from cruxboxd.settings.config import Config
+from cruxboxd.zygotes.commands import Commands
 
 from bench.daemon import family_cpu
 from bench.peers import wire
@@ -89,7 +90,7 @@ async def judge(engine: Engine, asks: Sequence[Task]) -> list[bool | None]:
 
 async def measure(message: dict[str, Any]) -> tuple[float, float, list[bool | None]]:
     """Wall seconds, CPU seconds and verdicts of the works in `message`."""
-    engine = Engine(Config(workers=message["cores"]))
+    engine = Engine(Config(workers=message["cores"]), Commands())
     share = message["isolation"] == "AUTO"
     await engine.open()
     try:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 try:
     import signal  # with ten modules of its own
@@ -18,11 +17,11 @@ _NOT_MAPPED = "failed to map segment"  # glibc's words
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; see `cruxboxd.server.command`."""
+    _quit_by_signals()
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # its lines are not JSON, and what they say is said here
     try:
-        with _quitting():
-            _find_room()
-            from cruxboxd.server import command
+        _find_room()
+        from cruxboxd.server import command
     except ModuleNotFoundError as error:
         if error.name is None or error.name.split(".")[0] in ("cruxboxd", "cruxcell"):
             raise
@@ -33,10 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if not _lacks_memory(error):
             raise
         _refuse_for_memory()
-    try:
-        command.main(arguments)
-    except KeyboardInterrupt:  # before the command has its own handler
-        sys.exit(130)
+    command.main(arguments)
 
 
 def _find_room() -> None:
@@ -68,20 +64,14 @@ def _quit(number: int, _frame: object) -> None:
     os._exit(128 + number)  # process 1 gets here
 
 
-@contextlib.contextmanager
-def _quitting() -> Iterator[None]:
-    """A signal that ends the process does so without a word. The exception of Ctrl-C would be lost where it meets a
-    callback of the import system, and the daemon would serve on; process 1 would not hear of SIGTERM."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
-    usual = (signal.SIG_DFL, signal.default_int_handler)  # a shell has a command in the background ignore Ctrl-C
-    heard = [number for number, handler in before.items() if handler in usual]
-    for number in heard:
-        signal.signal(number, _quit)
-    try:
-        yield
-    finally:
-        for number in heard:
-            signal.signal(number, before[number])
+def _quit_by_signals() -> None:
+    """Until the daemon has handlers of its own, a signal ends the process without a word. The exception of Ctrl-C would
+    be lost where it meets a callback of the import system, and the daemon would serve on; process 1 would not hear of
+    SIGTERM."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        # A shell has a command in the background ignore Ctrl-C.
+        if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+            signal.signal(number, _quit)
 
 
 if __name__ == "__main__":

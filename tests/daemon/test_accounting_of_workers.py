@@ -15,6 +15,7 @@ from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.settings.config import DEFAULT_LIMITS, Config, check_config
 from cruxboxd.shared.observer import Observer
 from cruxboxd.tenancy.tenants import Tenant
+from cruxboxd.zygotes.commands import Commands
 from cruxboxd.zygotes.jobs import Job, Result
 from cruxboxd.zygotes.runtimes import ZygoteSetups, find_runtimes
 from cruxboxd.zygotes.setup import ZygoteKey
@@ -25,7 +26,7 @@ from cruxcell.protocol import messages, payloads
 pytestmark = pytest.mark.kernel
 
 CONFIG = check_config(Config(workers=2))
-SETUPS = ZygoteSetups(CONFIG, find_runtimes(CONFIG))
+SETUPS = ZygoteSetups(CONFIG, find_runtimes(CONFIG, Commands()))
 KEY = ZygoteKey("default", False, "0")
 SPIN_ON = "def f(x):\n    while True: pass"
 SPIN, NAP = "def f():\n    while True: pass", "import time\ndef f():\n    time.sleep(1000)"

@@ -121,7 +121,7 @@ def test_a_module_that_is_preloaded_is_named(tmp_path: Path, monkeypatch: pytest
         monkeypatch.setattr(runtimes, "_ASK_TIMEOUT_S", 1)
     config = Config(runtimes=(RuntimeSpec("x", str(python)),), preloads=(PreloadSpec("x", ("odd",)),))
     try:
-        assert runtimes.find_runtimes(config)["x"].preload == ("odd",)
+        assert runtimes.find_runtimes(config, Commands())["x"].preload == ("odd",)
         said = ""
     except ConfigError as error:
         said = str(error)

@@ -18,6 +18,7 @@ import psutil
 import pytest
 from cruxboxd.settings.config import Config
 from cruxboxd.zygotes import scratch
+from cruxboxd.zygotes.commands import Commands
 from cruxboxd.zygotes.launch import StartError
 from cruxboxd.zygotes.runtimes import ZygoteSetups, find_runtimes
 from cruxboxd.zygotes.setup import ZygoteKey
@@ -30,7 +31,7 @@ from support.waiting import still_there, until
 pytestmark = pytest.mark.kernel
 
 KEY = ZygoteKey("default", False, "0")
-SETUPS = ZygoteSetups(Config(), find_runtimes(Config()))
+SETUPS = ZygoteSetups(Config(), find_runtimes(Config(), Commands()))
 CALLS = {
     "socketpair": (socket, "socketpair"),
     "pipe": (os, "pipe2"),

@@ -20,6 +20,7 @@ from cruxboxd.judging.tasks import CallCheck, Check, StepCount, Task
 from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.settings.config import DEFAULT_LIMITS, Config, Limits, RuntimeSpec
 from cruxboxd.telemetry.metrics import Metrics
+from cruxboxd.zygotes.commands import Commands
 from cruxboxd.zygotes.jobs import Job, Result
 from cruxboxd.zygotes.runtimes import ZygoteSetups, find_runtimes
 from cruxboxd.zygotes.setup import ZygoteKey
@@ -63,7 +64,7 @@ class Worker:
         self.zygote = ZygoteProcess(self.key, lambda zygote: None, lambda job: None)
 
     async def start(self) -> None:
-        self.template = Template(ZygoteSetups(self.config, find_runtimes(self.config))(self.key))
+        self.template = Template(ZygoteSetups(self.config, find_runtimes(self.config, Commands()))(self.key))
         await self.zygote.start(self.template)
 
     async def run(self, texts: list[str], is_sealed: bool = True, limits: Limits = DEFAULT_LIMITS) -> Result:
@@ -359,7 +360,9 @@ class OpenJudge:
     def __init__(self, opened: frozenset[str], **changes: object) -> None:
         self.config = replace(Config(workers=2, canary_s=0), opened=opened, **changes)
         self.metrics = Metrics()
-        self.scheduler = Scheduler(self.config, ZygoteSetups(self.config, find_runtimes(self.config)), self.metrics)
+        self.scheduler = Scheduler(
+            self.config, ZygoteSetups(self.config, find_runtimes(self.config, Commands())), self.metrics
+        )
 
     async def results(self, tasks: list[Task]) -> list[tuple[object, ...]]:
         found: dict[tuple[str, str], CheckResult] = {}

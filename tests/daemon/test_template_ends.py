@@ -18,6 +18,7 @@ from cruxboxd.scheduling import fleet as fleets
 from cruxboxd.settings.config import Config, check_config
 from cruxboxd.shared.observer import Observer
 from cruxboxd.zygotes import launch
+from cruxboxd.zygotes.commands import Commands
 from cruxboxd.zygotes.launch import StartError
 from cruxboxd.zygotes.runtimes import ZygoteSetups, find_runtimes
 from cruxboxd.zygotes.setup import ZygoteKey
@@ -236,7 +237,7 @@ async def test_zygotes_with_scratch_folders_and_without_have_one_template(monkey
     """Only what confines them differs: what a program can do with files in each is asked in test_scratch.py."""
     config = check_config(Config(workers=1))
     fleet = fleets.Fleet(
-        config, ZygoteSetups(config, find_runtimes(config)), Observer(),
+        config, ZygoteSetups(config, find_runtimes(config, Commands())), Observer(),
         on_change=lambda: None, requeue=lambda _: None, give_up=lambda *_: None, charge=lambda *_: None,
     )  # fmt: skip
     asked = list[bytes]()
@@ -255,7 +256,7 @@ async def test_zygotes_with_scratch_folders_and_without_have_one_template(monkey
 
 async def test_a_template_is_paid_for_by_who_asks_for_its_kind_and_goes_with_its_last_zygote():
     config = check_config(Config(workers=1, zygotes=1))
-    setups = ZygoteSetups(config, find_runtimes(config))
+    setups = ZygoteSetups(config, find_runtimes(config, Commands()))
     charged = list[tuple[str, float]]()
     fleet = fleets.Fleet(
         config, setups, Observer(), on_change=lambda: None, requeue=lambda _: None, give_up=lambda *_: None,

@@ -12,6 +12,7 @@ from cruxboxd.rpc.tracing import Tracer
 from cruxboxd.server.engine import Engine
 from cruxboxd.server.network import Server
 from cruxboxd.settings.config import Config
+from cruxboxd.zygotes.commands import Commands
 from opentelemetry import trace
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
@@ -60,7 +61,7 @@ def test_a_call_that_fails_is_a_span_that_says_so(spans):
 @pytest.mark.kernel
 async def test_a_real_server_traces_its_calls(spans, tmp_path):
     target = f"unix:{tmp_path}/s.sock"
-    engine = Engine(Config(listen=(target,), workers=1))
+    engine = Engine(Config(listen=(target,), workers=1), Commands())
     await engine.open()
     try:
         server = Server(engine)

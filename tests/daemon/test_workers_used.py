@@ -18,6 +18,7 @@ from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.settings.config import DEFAULT_LIMITS, Config
 from cruxboxd.shared.observer import Observer
 from cruxboxd.zygotes import zygote_process
+from cruxboxd.zygotes.commands import Commands
 from cruxboxd.zygotes.jobs import Job, Result
 from cruxboxd.zygotes.runtimes import ZygoteSetups, find_runtimes
 from cruxboxd.zygotes.setup import ZygoteKinds
@@ -58,7 +59,7 @@ async def pool(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(zygote_process, "_STUCK_S", 3600.0)
     config = Config(workers=1, pure=getattr(request, "param", "") == "pure")
     kinds = ZygoteKinds(unsealed={"default"} if config.pure else ())
-    made = CountingPool(config, ZygoteSetups(config, find_runtimes(config)), Observer(), kinds=kinds)
+    made = CountingPool(config, ZygoteSetups(config, find_runtimes(config, Commands())), Observer(), kinds=kinds)
     made.asked_for, made.seen = [], []
     yield made
     await made.close()

@@ -18,6 +18,7 @@ import pytest_asyncio
 from cruxboxd.judging.outcomes import Outcome, of_answer, of_exit
 from cruxboxd.settings.config import DEFAULT_LIMITS, Config, Limits
 from cruxboxd.zygotes import launch
+from cruxboxd.zygotes.commands import Commands
 from cruxboxd.zygotes.jobs import Job
 from cruxboxd.zygotes.lane import REST_S, Lane
 from cruxboxd.zygotes.launch import StartError
@@ -33,7 +34,7 @@ from support.waiting import still_there
 pytestmark = pytest.mark.kernel
 
 KEY = ZygoteKey("default", False, "0")
-SETUPS = ZygoteSetups(Config(), find_runtimes(Config()))
+SETUPS = ZygoteSetups(Config(), find_runtimes(Config(), Commands()))
 
 
 def job(program: str, *texts: str, limits: Limits = DEFAULT_LIMITS) -> Job:

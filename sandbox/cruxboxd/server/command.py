@@ -7,15 +7,14 @@ import asyncio
 import contextlib
 import errno
 import json
-import signal
 import sys
 from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
 from cruxboxd import __version__
-from cruxboxd.server.daemon import TOLD, serve
-from cruxboxd.server.engine import Engine
+from cruxboxd.server.daemon import made_engine, serve
 from cruxboxd.server.process import RefusedToServe, protect_process
+from cruxboxd.server.told import Told
 from cruxboxd.settings.cli_options import add_options, config_from
 from cruxboxd.settings.config import Config, ConfigError
 from cruxboxd.telemetry.logs import configure_logging
@@ -66,7 +65,6 @@ def _run(options: argparse.Namespace) -> int:
     if options.command == "token":
         print("\n".join(make_token()))
         return 0
-    settle_signals()
     configure_logging(options.log_level)
     try:
         config = config_from(options)
@@ -78,15 +76,6 @@ def _run(options: argparse.Namespace) -> int:
         for line in str(error).splitlines():
             print(f"cruxboxd: refuses to serve: {line}", file=sys.stderr)
         return 1
-
-
-def settle_signals() -> None:
-    """Set the signal handling of a daemon, whatever it inherited. SIGCHLD is delivered. A termination signal before the
-    daemon serves ends it at once; without a handler, process 1 would never receive it."""
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    for number in TOLD:
-        signal.signal(number, lambda *_: sys.exit(0))
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, (*TOLD, signal.SIGCHLD))
 
 
 class _Parser(argparse.ArgumentParser):
@@ -109,12 +98,17 @@ def _parser() -> argparse.ArgumentParser:
 def _serve(config: Config) -> int:
     if not config.listen:
         raise ConfigError("--listen is missing: HOST:PORT or unix:PATH")
-    asyncio.run(serve(config))
+    with contextlib.suppress(asyncio.CancelledError):  # it was told to end before it served
+        asyncio.run(serve(config))
     return 0
 
 
 def _preflight(config: Config, as_json: bool) -> int:
-    found = asyncio.run(_look(config))
+    try:
+        found = asyncio.run(_look(config))
+    except asyncio.CancelledError:
+        print("cruxboxd: it was told to end before it knew which layers hold", file=sys.stderr)
+        return 1
     if as_json:
         print(json.dumps(found, indent=2))
     else:
@@ -139,18 +133,18 @@ def _preflight(config: Config, as_json: bool) -> int:
 
 async def _look(config: Config) -> dict[str, object]:
     protect_process(exit_with_parent=False)
-    engine = Engine(config)
     problems: list[str] = []
-    try:
-        await engine.open()
-        await engine.close()
-    except RefusedToServe as error:
-        problems = str(error).splitlines()
-    return {
-        "ok": not problems,
-        "problems": problems,
-        "layers": [vars(layer) for layer in engine.preflight.layers],
-        "attempts": dict(engine.preflight.attempts),
-        "helpers": engine.helpers(),
-        "profile_digest": engine.setups.profile_digest,
-    }
+    with Told():
+        async with made_engine(config) as engine:
+            try:
+                await engine.open()
+            except RefusedToServe as error:
+                problems = str(error).splitlines()
+            return {
+                "ok": not problems,
+                "problems": problems,
+                "layers": [vars(layer) for layer in engine.preflight.layers],
+                "attempts": dict(engine.preflight.attempts),
+                "helpers": engine.helpers(),
+                "profile_digest": engine.setups.profile_digest,
+            }

@@ -1,11 +1,11 @@
-"""The life of the daemon. Start-up order: zygotes, self-test, listeners."""
+"""The life of the daemon. Start-up order: runtimes, zygotes, self-test, listeners."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import logging
-import signal
+from collections.abc import AsyncIterator
 
 from cruxboxd import __version__
 from cruxboxd.rpc.listeners import check_addresses, refuse_taken
@@ -19,19 +19,58 @@ from cruxboxd.server.process import (
     spare_the_collector,
     step_forward,
 )
+from cruxboxd.server.told import Told
 from cruxboxd.settings.config import Config, check_config, metrics_address
 from cruxboxd.telemetry.exporter import Exporter
+from cruxboxd.zygotes.commands import Commands
 
 log = logging.getLogger(__name__)
 
-TOLD = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)  # what a daemon is told to end by
 # What the canaries have to end in.
 _STOP_S = 1.0
 
 
 async def serve(config: Config) -> None:
-    """Run the daemon until SIGTERM, SIGINT or SIGHUP. Raises ConfigError or RefusedToServe before it serves."""
+    """Run the daemon until it is told to end. Before it serves, that raises CancelledError; what is wrong raises
+    ConfigError or RefusedToServe."""
     protect_process(config.exit_with_parent, config.parent_pid)
+    async with contextlib.AsyncExitStack() as at_end:
+        told = at_end.enter_context(Told())
+        config = _fitted(config)
+        engine = await at_end.enter_async_context(made_engine(config))
+        await engine.open()
+        told.is_waited_for()
+        at_end.push_async_callback(_end_of, asyncio.create_task(_keep_canaries(engine)))
+        exporter = Exporter(engine.metrics.registry)
+        at_end.callback(exporter.close)
+        server = Server(engine)
+        address = metrics_address(config)
+        if address is not None:
+            await exporter.start(*address)
+        await server.start()
+        spare_the_collector()
+        log.info("serving", extra={"workers": config.workers, "version": __version__})
+        await told.wait()
+        await server.drain()
+
+
+@contextlib.asynccontextmanager
+async def made_engine(config: Config) -> AsyncIterator[Engine]:
+    """An engine that is to be opened, and is closed at the end. It is made beside the event loop, which hears meanwhile
+    that it is told to end: each interpreter is asked what it is, and a helper may have to be built."""
+    commands = Commands()
+    try:
+        engine = await asyncio.to_thread(Engine, config, commands)
+    finally:
+        commands.end()
+    try:
+        yield engine
+    finally:
+        await engine.close()
+
+
+def _fitted(config: Config) -> Config:
+    """The configuration for this host, whose process is set up for it."""
     config = check_config(config)
     check_addresses(config)
     refuse_taken(config)
@@ -39,38 +78,7 @@ async def serve(config: Config) -> None:
     give_memory_back()
     if not config.parent_pid:  # not embedded
         step_forward()
-    engine = Engine(config)
-    await engine.open()
-    async with contextlib.AsyncExitStack() as at_end:
-        at_end.callback(_hear_no_more)
-        at_end.push_async_callback(engine.close)
-        at_end.push_async_callback(_end_of, asyncio.create_task(_keep_canaries(engine)))
-        exporter = Exporter(engine.metrics.registry)
-        at_end.callback(exporter.close)
-        server = Server(engine)
-        stop = asyncio.Event()
-        _stop_by_signals(stop)
-        address = metrics_address(config)
-        if address is not None:
-            await exporter.start(*address)
-        await server.start()
-        spare_the_collector()
-        log.info("serving", extra={"workers": config.workers, "version": __version__})
-        await stop.wait()
-        await server.drain()
-
-
-def _stop_by_signals(stop: asyncio.Event) -> None:
-    """The loop's own way (`add_signal_handler`) ends with the loop: a second signal, as a drain comes to its end, would
-    then end the process as a failure, with its folder left."""
-    loop = asyncio.get_running_loop()
-    for number in TOLD:
-        signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop.set))
-
-
-def _hear_no_more() -> None:
-    for number in TOLD:
-        signal.signal(number, signal.SIG_IGN)
+    return config
 
 
 async def _end_of(canaries: asyncio.Task[None]) -> None:

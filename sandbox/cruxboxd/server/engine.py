@@ -19,6 +19,7 @@ from cruxboxd.settings.config import UNITS, Config, Limits, check_config, fit_me
 from cruxboxd.shared.turns import Turns
 from cruxboxd.telemetry.metrics import Metrics
 from cruxboxd.tenancy.identity import Identity
+from cruxboxd.zygotes.commands import Commands
 from cruxboxd.zygotes.launch import StartError
 from cruxboxd.zygotes.runtimes import Runtime, ZygoteSetups, find_runtimes
 from cruxboxd.zygotes.setup import ZygoteKey, ZygoteKinds
@@ -29,9 +30,9 @@ log = logging.getLogger(__name__)
 class Engine:
     """Scheduler, judge and what is known about this host; everything but the network."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, commands: Commands) -> None:
         self.config = check_config(config)
-        self.runtimes = find_runtimes(self.config)
+        self.runtimes = find_runtimes(self.config, commands)
         self.config = fit_memory(self.config, sum(runtime.preload_bytes for runtime in self.runtimes.values()))
         try:
             self.setups = ZygoteSetups(self.config, self.runtimes)
@@ -50,9 +51,6 @@ class Engine:
         self.identity = Identity(self.config)
         self.default_runtime = next(runtime.name for runtime in self.runtimes.values() if runtime.is_default)
         self.preflight = Preflight((), ())
-
-    async def open(self) -> None:
-        """Start zygotes and probe them; raises RefusedToServe when a required layer does not hold."""
         kinds = ZygoteKinds({runtime.name: runtime.preload for runtime in self.runtimes.values()}, self.unsealed())
         audit = Audit(self.config.audit_share, self.metrics)
         self.scheduler = Scheduler(
@@ -60,6 +58,9 @@ class Engine:
         )
         self.turns = Turns(self.scheduler.charge)
         self.judge = Judge(self.scheduler, self.config.hash_seed, audit, self.turns)
+
+    async def open(self) -> None:
+        """Start zygotes and probe them; raises RefusedToServe when a required layer does not hold."""
         key = ZygoteKey(self.default_runtime, False, self.config.hash_seed)
         try:
             zygote = await self.scheduler.open(key)
@@ -67,7 +68,6 @@ class Engine:
             raise RefusedToServe(str(error)) from None
         self.preflight = await run_preflight(self.scheduler, zygote, key, self.config)
         if self.preflight.problems:
-            await self.close()
             raise RefusedToServe("\n".join(self.preflight.problems))
         self.scheduler.kinds.has_scratch = bool(self.preflight.folder.size_bytes)
         self.metrics.watch(self.scheduler, self.config.workers)

@@ -110,20 +110,20 @@ class Runtime:
         return "pure" if self.native_folder == _NO_HELPER else "native"
 
 
-def find_runtimes(config: Config) -> dict[str, Runtime]:
-    """Every runtime of the configuration, by name; the first is the default. Raises ConfigError, naming it."""
+def find_runtimes(config: Config, commands: Commands) -> dict[str, Runtime]:
+    """Every runtime of the configuration, by name; the first is the default. Raises ConfigError, naming it, and Over
+    where the `commands` by which interpreters are asked are ended."""
     specs = config.runtimes or (RuntimeSpec("default", sys.executable),)
     preloads = {item.runtime: item.modules for item in config.preloads}
     for name in preloads:
         if name not in {spec.name for spec in specs}:
             known = ", ".join(spec.name for spec in specs)
             raise ConfigError(f"--preload names the runtime {name!r}; this server has {known}")
-    commands = Commands()
     with ThreadPoolExecutor(_ASKED_AT_ONCE) as asking:  # each is a process that is waited for
         try:
             found = asking.map(lambda spec: _ask(commands, spec, config, preloads.get(spec.name, ())), specs)
             runtimes = {runtime.name: runtime for runtime in found}
-        except BaseException:  # one that cannot be, or a signal to end
+        except BaseException:  # of the others, none is waited for
             commands.end()
             raise
     default = specs[0].name

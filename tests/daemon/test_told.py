@@ -1,0 +1,64 @@
+"""A daemon that is told to end before it serves, wherever it is at that moment."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+# A signal arrives as the event loop has taken the Nth of what is ready: an exception there takes it away from all who
+# wait for it.
+TELLING = """
+import os, signal, sys
+from cruxboxd.__main__ import main
+from cruxboxd.server.told import Told
+
+left = int(sys.argv.pop(1))
+enter = Told.__enter__
+
+def tell(frame, event, what):
+    global left
+    if event == "c_return" and frame.f_code.co_name == "_run_once" and what.__name__ == "popleft":
+        left -= 1
+        if not left:
+            sys.setprofile(None)
+            os.kill(os.getpid(), signal.SIGTERM)
+
+def entered(told):
+    sys.setprofile(tell)
+    return enter(told)
+
+Told.__enter__ = entered
+main()
+"""
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("moment", [1, 3, 10, 20, 40, 60, 80])
+def test_it_ends_at_once_and_leaves_nothing(tmp_path: Path, moment: int):
+    command = [sys.executable, "-c", TELLING, str(moment), "serve", "--exit-with-parent", f"--listen=unix:{tmp_path}/s"]
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "exception" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_one_that_looks_says_that_it_was_told(tmp_path: Path):
+    done = subprocess.run(
+        [sys.executable, "-c", TELLING, "2", "preflight"], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "cruxboxd: it was told to end before it knew which layers hold\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_before_it_has_handlers_a_signal_ends_it_without_a_word(number: signal.Signals):
+    code = f"import os, sys; from cruxboxd import __main__ as m; m._find_room = lambda: os.kill(os.getpid(), {number})"
+    done = subprocess.run([sys.executable, "-c", f"{code}; m.main(['token'])"], capture_output=True, timeout=60)
+    assert done.returncode == (130 if number == signal.SIGINT else -number)
+    assert (done.stdout, done.stderr) == (b"", b"")
