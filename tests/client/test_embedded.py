@@ -169,6 +169,35 @@ def test_a_command_that_is_ended_leaves_nothing(tmp_path, sign):
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
+_LOSING = """
+import os, sys, weakref
+from cruxbox.cli.ending import Ended, told_by_signals
+
+class Dropped: pass
+
+with told_by_signals():
+    try:
+        dropped = Dropped()
+        noted = weakref.ref(dropped, lambda _: os.kill(os.getpid(), int(sys.argv[1])))
+        del dropped
+        print("lost", flush=True)
+        import time
+        time.sleep(60)
+    except (Ended, KeyboardInterrupt) as error:
+        print(type(error).__name__)
+"""
+
+
+@pytest.mark.parametrize(
+    ("sign", "name"),
+    [(signal.SIGTERM, "Ended"), (signal.SIGHUP, "Ended"), (signal.SIGINT, "KeyboardInterrupt")],
+)
+def test_a_signal_that_meets_a_callback_comes_again(sign, name):
+    code = _AS_FROM_A_TERMINAL.partition("from")[0] + _LOSING
+    done = subprocess.run([sys.executable, "-c", code, str(int(sign))], capture_output=True, text=True, timeout=30)
+    assert (done.stdout, done.stderr) == (f"lost\n{name}\n", "")
+
+
 def test_a_folder_in_use_is_not_swept():
     with Client(workers=1) as first:
         first.info()

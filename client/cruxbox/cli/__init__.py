@@ -5,18 +5,16 @@ Only the module of the command that was called is imported, so that `cruxbox --h
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import importlib
 import io
 import os
 import re
-import signal
 import sys
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from cruxbox.cli.ending import Ended, told_by_signals
 from cruxbox.errors import CruxboxError, InvalidRequest, Unauthenticated
 from cruxbox.printable import printable
 
@@ -100,7 +98,7 @@ def main(arguments: Sequence[str] | None = None, begin: Callable[[], object] = l
             stream.reconfigure(errors="backslashreplace")
     try:
         return _run(arguments, begin)
-    except _Ended as ended:
+    except Ended as ended:
         return 128 + ended.signal
     except CruxboxError as error:
         return _complain(f"{_by_option(error)}{_missing_token(error)}")
@@ -145,35 +143,6 @@ def _unusable(error: OSError) -> int:
     return _complain(f"standard output cannot be written: {error.strerror}")
 
 
-class _Ended(BaseException):
-    """Somebody asked this process to end. An exception, so that all that was begun is undone on the way out."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(number)
-        self.signal = number
-
-
-@contextlib.contextmanager
-def _ending() -> Iterator[None]:
-    """SIGTERM and SIGHUP undo what was begun (server, temporary files) before the process ends; as Ctrl-C does."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def end(number: int, _frame: object) -> None:
-        raise _Ended(number)
-
-    before = {}
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is signal.SIG_DFL:  # nohup ignores SIGHUP, and means it
-            before[number] = signal.signal(number, end)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
 def _run(arguments: list[str], begin: Callable[[], object]) -> int:
     import typer
 
@@ -186,7 +155,7 @@ def _run(arguments: list[str], begin: Callable[[], object]) -> int:
     app = _app(arguments[0] if arguments else "")
     begin()
     try:
-        with _ending():
+        with told_by_signals():
             result = app(arguments or ["--help"], prog_name="cruxbox", standalone_mode=False)
     except parser_error as error:
         return _complain(_with_value(error, arguments))
