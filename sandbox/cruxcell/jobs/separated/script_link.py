@@ -6,7 +6,6 @@ from _thread import allocate_lock as _lock
 from _thread import get_ident as _get_ident
 
 from cruxcell.analysis.bytecode import IMPORTS, SETS_ATTRIBUTES, dissect, names_in, names_of, uses_its_own
-from cruxcell.analysis.parsing import CHECK
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
 from cruxcell.jobs.program_module import of_main
 from cruxcell.jobs.separated.crossing.exceptions import answered
@@ -14,6 +13,7 @@ from cruxcell.jobs.separated.exchange import permissions
 from cruxcell.jobs.separated.exchange.alongside import Alongside
 from cruxcell.jobs.separated.exchange.link import TOO_LARGE, Broken, Link, Unsent, connect
 from cruxcell.jobs.separated.exchange.partners import Partners, may_begin
+from cruxcell.jobs.separated.exchange.refills import Refills
 from cruxcell.jobs.separated.exchange.steady import Steady
 from cruxcell.jobs.separated.followed import follow_what_is_named
 from cruxcell.jobs.separated.proxies.awaiting import Lent
@@ -29,7 +29,7 @@ from cruxcell.jobs.separated.rules.configurations import follow_named
 from cruxcell.jobs.separated.rules.docstrings import NO_EXAMPLES
 from cruxcell.jobs.separated.rules.pickles import Pickles
 from cruxcell.jobs.separated.rules.program_names import ProgramNames
-from cruxcell.jobs.separated.rules.script import constant_texts, expects_on, names_for, raises_by_itself
+from cruxcell.jobs.separated.rules.script import constant_texts, expects, raises_by_itself
 from cruxcell.jobs.separated.rules.texts import Texts  # noqa: F401 - in type comments
 from cruxcell.jobs.separated.state import changed_times
 from cruxcell.jobs.separated.state.figures import SharedFigures
@@ -44,7 +44,7 @@ from cruxcell.protocol import frames, messages, records
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import CodeType, FrameType  # noqa: F401 - in type comments
+    from types import CodeType  # noqa: F401 - in type comments
     from typing import Any, Callable  # noqa: F401 - in type comments
 
     from cruxcell.jobs.suite_base import Results  # noqa: F401 - in type comments
@@ -85,8 +85,8 @@ class ScriptLink(Link):
         self._mocks, self._tables = Mocks(set()), ComparedTables()
         self.before_answer = lambda: self.notes.forget_from(self.depth())
         self.more.update(copy=copied, outline=outline_of)
-        self._watching = self._ran = 0  # when the candidate was last asked for what may change anything
-        self._refilled = None  # type: list[tuple[int, int, list[Any]]] | None  # when, and which container, while that matters
+        self._ran = 0  # when the candidate was last asked for what may change anything
+        self._refills = Refills()
         self.ending = _lock()
         self.objects.serve = permissions.run
         connect(self)
@@ -186,13 +186,7 @@ class ScriptLink(Link):
     def _expects(self, classes):
         # type: (list[type]) -> bool
         """Does the script, where it is, say that it expects an exception of one of these classes?"""
-        frame = sys._getframe(1)  # type: FrameType | None
-        while frame is not None and frame.f_code.co_filename != CHECK:
-            frame = frame.f_back
-        if frame is None:
-            return False
-        names = names_for(classes, {**self._namespace, **frame.f_locals}, self.is_of_program)
-        return expects_on(self._source, frame.f_lineno, names)
+        return expects(self._source, classes, self._namespace, self.is_of_program)
 
     def _note_hashed(self, operation, fields):
         # type: (str, list[Any]) -> None
@@ -278,15 +272,7 @@ class ScriptLink(Link):
     def _watched(self, ask, began, becomes):
         # type: (Callable[[], tuple[Any, Any]], int, Callable[[list[Any], list[int], Any], bool]) -> tuple[Any, Any]
         """Ask what changes nothing that was noted. No container becomes what the script has made meanwhile, either."""
-        self._watching += 1
-        self._refilled = [] if self._refilled is None else self._refilled
-        try:
-            kind, value = ask()
-            refilled = [(number, entry) for when, number, entry in self._refilled if when > began]
-        finally:
-            self._watching -= 1
-            if not self._watching:
-                self._refilled = None
+        (kind, value), refilled = self._refills.seen_by(ask, began)
         given = self._names.given
         named = [id(each) for name in given for each in (given[name], self._names.namespace.get(name))]
         if refilled and becomes(refilled, [id(self._names.view), *named], value):
@@ -297,8 +283,7 @@ class ScriptLink(Link):
         # type: (int) -> None
         """What another thread's message brings is there before that thread knows."""
         entry = self.containers.entries[number]
-        if self._refilled is not None:
-            self._refilled.append((now(), number, entry))
+        self._refills.see(number, entry)
         self.has_answered = self.has_answered or entry[0] is not self._names.view
 
     def exchange_or_leave(self, operation, fields):

@@ -2,6 +2,7 @@
 
 import builtins
 import opcode
+import sys
 
 from cruxcell.analysis.bytecode import LOADS, dissect, loaded_names, names_of, nested_codes, own_names
 from cruxcell.analysis.parsing import CHECK, parse_text
@@ -9,7 +10,7 @@ from cruxcell.analysis.syntax import walk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import CodeType  # noqa: F401 - in type comments
+    from types import CodeType, FrameType  # noqa: F401 - in type comments
     from typing import Any, Callable, Iterator  # noqa: F401 - in type comments
 
 _OPMAP = opcode.opmap
@@ -220,6 +221,17 @@ def _names_on(source, line):
         if isinstance(node, _ast.stmt) and not hasattr(node, "body") and node.lineno <= line <= (node.end_lineno or 0):
             found |= {each.id for each in walk(node) if isinstance(each, _ast.Name)}
     return found
+
+
+def expects(source, classes, namespace, is_of_program):
+    # type: (str, list[type], dict[str, Any], Callable[[Any], bool]) -> bool
+    """Does the script, where it is now, say that it expects an exception of one of these classes?"""
+    frame = sys._getframe(1)  # type: FrameType | None
+    while frame is not None and frame.f_code.co_filename != CHECK:
+        frame = frame.f_back
+    if frame is None:
+        return False
+    return expects_on(source, frame.f_lineno, names_for(classes, {**namespace, **frame.f_locals}, is_of_program))
 
 
 def expects_on(source, line, names):
