@@ -82,11 +82,11 @@ def test_of_such_a_class_the_candidate_has_data(cls: type, name: Any, is_plain: 
 @pytest.mark.parametrize("named", [time.time, str.upper, getattr, operator.attrgetter, type])
 def test_what_the_script_passes_by_its_name_is_that_in_an_answer_alone(named: Any):
     test, candidate = Objects(True), Objects(False)
-    assert candidate.answered(named) is named
+    assert candidate.by_name.answered(named) is named
     assert received(candidate, sent(test, named)) is named
     with pytest.raises(Garbled):
         received(test, sent(Objects(True), named))
-    answer = sent(candidate, candidate.answered(named))
+    answer = sent(candidate, candidate.by_name.answered(named))
     found = received(test, answer)
     assert (type(found), found.what) == (GivenBack, named)
     assert not callable(found)

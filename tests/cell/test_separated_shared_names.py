@@ -18,7 +18,7 @@ import sys
 import types
 
 import pytest
-from cruxcell.jobs.separated.crossing import classes, objects
+from cruxcell.jobs.separated.crossing import by_name, classes, objects
 from cruxcell.jobs.separated.proxies import shared_names
 from cruxcell.values.containers import Garbled
 from library_errors import Own, Part, Signal, _Hidden, as_a_library  # noqa: F401 - a fixture among them
@@ -197,10 +197,10 @@ def test_a_text_is_a_text():
         def __init__(self, value: object) -> None:
             self.value = lambda _depth: value
 
-    assert objects._text(Reader("a")) == "a"
+    assert by_name.text_of(Reader("a")) == "a"
     for value in (8, b"a", type("Text", (str,), {})("a")):
         with pytest.raises(Garbled, match="not a text"):
-            objects._text(Reader(value))
+            by_name.text_of(Reader(value))
 
 
 def test_which_methods_of_a_plain_base_are_overridden():

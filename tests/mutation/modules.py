@@ -164,6 +164,7 @@ TESTS = {
         *_PAIRS,
     ],
     "cruxcell/jobs/separated/candidate.py": ["cell/test_separated_server.py", *_PAIRS],
+    "cruxcell/jobs/separated/crossing/by_name.py": [_OBJECTS, _SHARED_NAMES, *_PAIRS],
     "cruxcell/jobs/separated/crossing/classes.py": ["cell/test_separated_classes.py", _SHARED_NAMES, _OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/state/decimals.py": [*_LENDING, *_PAIRS],
     "cruxcell/jobs/separated/proxies/deriving.py": ["cell/test_separated_deriving.py", *_PROXIES, *_PAIRS],

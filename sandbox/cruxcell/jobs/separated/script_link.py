@@ -68,7 +68,7 @@ class ScriptLink(Link):
         self._source = ""
         self.alongside = Alongside(self, context.stdout, context.stderr)
         self._names = ProgramNames(self, namespace, namespace if of_program is None else of_program)
-        self.objects.program = self._names.namespace
+        self.objects.by_name.program = self._names.namespace
         # Has the candidate given anything that may be large, or a text? Was anything called?
         self.has_answered = self._has_called = False
         self.idle = []  # type: list[Any]  # doctest runs that have tested nothing

@@ -1,6 +1,7 @@
 """How objects, classes and exceptions of one half are written, and what the other makes of them.
 
 objects       what is not plain data
+by_name       what both sides have
 classes       what is told of a class that only one side has
 exceptions    what is told of an exception, and one made of that
 numbered      what each side has shown to the other, and the proxies it holds

@@ -6,6 +6,7 @@ anything refers to it, so that identity is kept. A proxy that goes back is writt
 
 import struct
 
+from cruxcell.jobs.separated.crossing.by_name import ByName, text_of
 from cruxcell.jobs.separated.crossing.classes import (
     AS_PLAIN,
     MUTABLE,
@@ -45,14 +46,9 @@ from cruxcell.jobs.separated.proxies.shared_names import (
     MODULE_TYPE,
     PLAIN,
     STAND_INS,
-    found_at,
-    imported,
     is_member,
     is_of_a_package,
-    is_shared,
     is_stdlib,
-    may_be_named,
-    path_of,
     stand_in,
     stands_for,
 )
@@ -84,13 +80,10 @@ class Objects:
         self.in_script = frozenset()  # type: Collection[str]  # all that the script names, where this is its end
         self.imports = set()  # type: set[str]  # packages that it imports and that may not be loaded by now
         self.named = []  # type: list[Any]  # of the test's: the classes that came along and that a message named
-        # What the test has passed by its name, by that; of the candidate's, by its address.
-        self._passed = {}  # type: dict[tuple[str, str], Any]
-        self._places = {}  # type: dict[int, tuple[Any, str, str]]
+        self.by_name = ByName(is_test)
         self.serve = None  # type: Any  # of the test's: what calls a function for the other side
         self.hear = None  # type: Any  # of the test's: what is told of bytes that are read
         self.module = CANDIDATE  # what classes of the other half say their module is
-        self.program = None  # type: Any  # of the test's: the namespace of the module that the candidate's program is
         self._is_of_an_error = False  # the class that is read or written next: of an exception, or the base of a class
         self.placing = Placing()
 
@@ -127,55 +120,29 @@ class Objects:
 
     def _write_by_name(self, writer, value, kind, depth):
         # type: (Any, Any, type, int) -> bool
-        """What the other side has, too: a function, or a member of an enum, of a library; of the test's a module, but
-        none that the script has made, which is an object."""
-        if kind is not MODULE_TYPE:
-            is_named = kind is BUILTIN_TYPE or kind is METHOD_TYPE or is_member(value)
-            is_named = is_named or any(value is each for each in STAND_INS)
-            return is_named and self._write_shared(writer, value)
-        name = CANDIDATE if value.__dict__ is self.program else str(value.__name__)
-        if not self.is_test or (name != CANDIDATE and imported(name) is not value):
-            return False
-        writer.parts.append(b"M")
-        writer.value(name, depth)
-        return True
-
-    def _write_shared(self, writer, value, is_of_an_error=False):
-        # type: (Any, Any, bool) -> bool
-        """A function, a class or a member of an enum of the library, by its name, if the other side has the same."""
-        module, name = path_of(value)
-        is_refused = name in ERRORS_ALONE and not (self.is_test or is_of_an_error)
-        if is_refused or found_at(imported(module), name) is not value:
-            return False
-        if self.is_test or (may_be_named(module, name) and is_shared(module, name, value)):
-            if self.is_test:
-                self._passed[module, name] = value
-            writer.parts.append(b"G")
-            writer.items((module, name), 0)
-            return True
-        return False
-
-    def answered(self, value):
-        # type: (Any) -> Any
-        """Of the candidate's: a value that it answers with, or what says that it is what the test has passed."""
-        return GivenBack(self._places[id(value)]) if id(value) in self._places else value
+        """A function, or a member of an enum, of a library, or a module."""
+        if kind is MODULE_TYPE:
+            return self.by_name.write_module(writer, value, depth)
+        is_named = kind is BUILTIN_TYPE or kind is METHOD_TYPE or is_member(value)
+        is_named = is_named or any(value is each for each in STAND_INS)
+        return is_named and self.by_name.write(writer, value)
 
     def _write_class(self, writer, cls, of=""):
         # type: (Any, Any, str) -> None
         """A class, as the number it was described under, by its name, or described. `of`: the class of an "object" or
         of a "value" that follows; that is never named, as the other side makes a class of its own for it. Or that of an
         "error", or a base of a class."""
-        if of == "error" and cls.__name__ in ERRORS_ALONE and self._write_shared(writer, cls, True):
+        if of == "error" and cls.__name__ in ERRORS_ALONE and self.by_name.write(writer, cls, True):
             return
         known = self.shown.known(cls)
         if known in self.shown.along and not of:  # the script passes it
-            if self._write_shared(writer, cls):
+            if self.by_name.write(writer, cls):
                 return
             self.shown.along.discard(known)
         if known is not None:
             self._write_number(writer, b"k", known)
             return
-        if of in ("", "error") and self._write_shared(writer, cls):
+        if of in ("", "error") and self.by_name.write(writer, cls):
             return
         base = None if of == "object" else plain_base(cls)
         # Of builtins those alone that a class may be made with there; some have no name, as those of views.
@@ -248,43 +215,23 @@ class Objects:
         # type: (Any, int) -> type
         return self.classes[reader.u32()]
 
-    def _read_shared(self, reader, _depth):
+    def _read_by_name(self, reader, _depth):
         # type: (Any, int) -> Any
-        module, name = _text(reader), _text(reader)
         is_of_an_error, self._is_of_an_error = self._is_of_an_error, False
-        if self.is_test and not (may_be_named(module, name) and (is_of_an_error or name not in ERRORS_ALONE)):
-            raise Garbled("a name that may not be asked for")
-        found = found_at(__import__(module, None, None, ["*"]), name)
-        if type(found) is MODULE_TYPE:
-            raise Garbled("a module")
-        if self.is_test and not is_shared(module, name, found):
-            raise Garbled("a name that may not be asked for")
-        if not self.is_test:
-            self._places[id(found)] = (found, module, name)
-        return found
-
-    def _read_given_back(self, reader, _depth):
-        # type: (Any, int) -> GivenBack
-        return GivenBack(self._passed[_text(reader), _text(reader)])
-
-    def _read_module(self, reader, _depth):
-        # type: (Any, int) -> Any
-        if self.is_test:
-            raise Garbled("a module")
-        return __import__(_text(reader), None, None, ["*"])
+        return self.by_name.read(reader, is_of_an_error)
 
     def _read_class(self, reader, depth):
         # type: (Any, int) -> type
         number = reader.u32()
         if number in self.classes or len(self.classes) >= MAX_CLASSES:
             raise Garbled("a class that cannot be")
-        name, count = _text(reader), reader.value(depth)
+        name, count = text_of(reader), reader.value(depth)
         if not 0 <= count <= 64:
             raise Garbled("a class that cannot be")
         bases = tuple([self._base(self._class_of_errors(reader, depth + 1)) for _ in range(count)])
-        offers = _text(reader).split("\0")
-        overrides = askable_of(bases, _text(reader).split("\0"))
-        place = _text(reader)
+        offers = text_of(reader).split("\0")
+        overrides = askable_of(bases, text_of(reader).split("\0"))
+        place = text_of(reader)
         self._import_what_the_script_imports(place.partition(":")[0].partition(".")[0])
         stand = stand_in(place, self.is_test, self.in_script)
         if isinstance(stand, type) and issubclass(stand, BaseException):
@@ -368,7 +315,7 @@ class Objects:
         is_given, self.is_given = self.is_given, True  # what is in it, it has not raised
         if self.is_test and is_given:
             cls = harmless(cls, self.is_question)
-        text, count = _text(reader), reader.value(depth)
+        text, count = text_of(reader), reader.value(depth)
         if not 0 <= count <= 1 << 16:
             raise Garbled("an exception that cannot be")
         arguments = [reader.value(depth + 1) for _ in range(count)]
@@ -389,21 +336,13 @@ class Objects:
         return self.held.take(number, error, True) if number else error
 
 
-def _text(reader):
-    # type: (Any) -> str
-    text = reader.value(0)
-    if type(text) is not str:
-        raise Garbled("not a text")
-    return text
-
-
 _READ = {
     ord("."): Objects._read_own,
     ord("k"): Objects._read_known_class,
     ord("K"): Objects._read_class,
-    ord("G"): Objects._read_shared,
-    ord("P"): Objects._read_given_back,
-    ord("M"): Objects._read_module,
+    ord("G"): Objects._read_by_name,
+    ord("P"): lambda objects, reader, _depth: objects.by_name.read_given_back(reader),
+    ord("M"): lambda objects, reader, _depth: objects.by_name.read_module(reader),
     ord("o"): Objects._read_object,
     ord("h"): Objects._read_value,
     ord("X"): Objects._read_exception,

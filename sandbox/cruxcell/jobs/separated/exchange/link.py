@@ -161,7 +161,7 @@ class Link:
         threads = self.threads
         kind, values = VALUE, []  # type: bytes, list[Any]
         try:
-            values.append(self.objects.answered(threads.outside(self._perform, fields)))
+            values.append(self.objects.by_name.answered(threads.outside(self._perform, fields)))
         except Broken:
             raise
         except BaseException as error:
