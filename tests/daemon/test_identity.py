@@ -107,6 +107,22 @@ def test_without_a_token_only_health_answers(tmp_path):
         assert "wrong" not in daemon.log
 
 
+def test_of_two_tokens_that_differ_none_counts(tmp_path):
+    """The one that a proxy has put there must not count for the caller behind it, nor the other way round."""
+    with (
+        Served(tmp_path, "--tokens", str(tokens_file(tmp_path / "tokens", alice="a", bob="b"))) as daemon,
+        grpc.insecure_channel(daemon.target) as channel,
+    ):
+        info = channel.unary_unary("/cruxbox.v1.Sandbox/GetServerInfo")
+        info(b"", metadata=[("authorization", "Bearer a")] * 2, timeout=20)  # type: ignore[call-arg]
+        for tokens in ("ab", "ba", "ax", "xa"):
+            metadata = [("authorization", f"Bearer {token}") for token in tokens]
+            with pytest.raises(grpc.RpcError) as caught:
+                info(b"", metadata=metadata, timeout=20)  # type: ignore[call-arg]
+            assert caught.value.code() is grpc.StatusCode.UNAUTHENTICATED
+            assert caught.value.details() == "the metadata holds several authorization headers that differ; send one"
+
+
 def test_tokens_change_while_it_runs(tmp_path):
     path = tokens_file(tmp_path / "tokens", alice="one")
     with Served(tmp_path, "--tokens", str(path)) as daemon:

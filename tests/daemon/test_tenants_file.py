@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import errno
 import hashlib
+import itertools
 import os
 import time
 from pathlib import Path
@@ -128,6 +129,19 @@ def test_a_caller_shows_a_header_and_the_names_of_its_certificate():
         "Bearer t", ("a", "b")
     )  # type: ignore[arg-type]
     assert shown_by(bare, [("accept", "x"), ("other", "x")]) == Shown(None, ())  # type: ignore[arg-type]
+    twice = [("authorization", "Bearer t"), ("x", "y"), ("authorization", "Bearer t")]
+    assert shown_by(bare, twice) == Shown("Bearer t", ())  # type: ignore[arg-type]
+
+
+def test_of_two_headers_that_differ_none_counts(tmp_path):
+    bare = SimpleNamespace(auth_context=dict)
+    path = tokens_file(tmp_path / "tokens", alice="a", bob="b")
+    identity = Identity(Config(tokens=str(path), tls_client_ca="x", workers=1))
+    for first, second in itertools.permutations(["Bearer a", "Bearer b", "Basic a", ""], 2):
+        shown = shown_by(bare, [("authorization", first), ("authorization", second)])  # type: ignore[arg-type]
+        with pytest.raises(Unidentified, match="several authorization headers that differ; send one"):
+            identity.tenant_of(Shown(shown.authorization, ("alice",), shown.is_ambiguous))
+        assert Identity(Config(workers=1)).tenant_of(shown) == EVERYBODY
 
 
 def test_a_new_token_has_256_random_bits():

@@ -48,15 +48,17 @@ class Shown:
 
     authorization: str | None = None
     names: tuple[str, ...] = ()
+    is_ambiguous: bool = False  # it showed other authorization headers, too
 
 
 def shown_by(context: Context, metadata: Sequence[tuple[str, str | bytes]]) -> Shown:
     """The authorization header, and the names in the certificate that the client proved to own: the common name
     first, then alternative names."""
-    token = next((value for key, value in metadata if key == "authorization"), None)
+    tokens = [str(value) for key, value in metadata if key == "authorization"]
     found = context.auth_context()
     names = [*found.get("x509_common_name", ()), *found.get("x509_subject_alternative_name", ())]
-    return Shown(None if token is None else str(token), tuple(name.decode("utf-8", "replace") for name in names))
+    proven = tuple(name.decode("utf-8", "replace") for name in names)
+    return Shown(tokens[0] if tokens else None, proven, len(set(tokens)) > 1)
 
 
 _Stamps = list[Optional[tuple[int, int, int, int]]]
@@ -135,7 +137,10 @@ class Identity:
         return self._tenants.by_name.get(name) or Tenant(name)
 
     def tenant_of(self, shown: Shown) -> Tenant:
-        """The tenant of a caller, as things are now; raises Unidentified."""
+        """The tenant of a caller, as things are now; raises Unidentified. Of headers that differ none counts: one may
+        be a proxy's and another one that of the caller behind it."""
+        if shown.is_ambiguous and self._path is not None:
+            raise Unidentified("the metadata holds several authorization headers that differ; send one")
         return self.find(shown.authorization, shown.names) if self.is_required else EVERYBODY
 
     def find(self, authorization: str | None, names: Sequence[str]) -> Tenant:
