@@ -49,6 +49,7 @@ def test_a_check_s_own_arguments_are_instead_of_its_task_s():
 
 BLANK = "stdio.expected_stdout is blank; silence never passes unless allow_empty asks for it"
 EXACT = "stdio.compare is EXACT, which does not go with a tolerance"
+COMPARES = "stdio.compare is 77; allowed are 0 (UNSPECIFIED), 1 (LINES), 2 (EXACT), 3 (TOKENS), 4 (CASEFOLD)"
 CHECKER = "stdio has a checker, which decides by itself: compare and tolerance do not go with it"
 NAMES_OF_VARIABLES = "a variable's name is made of letters, digits and _"
 NAMES_OF_FILES = "a name is relative, of at most 200 bytes, and has no empty part, '.' or '..'"
@@ -63,11 +64,11 @@ STDIO = [
     (stdio(checker=" "), "stdio.checker is empty"),
     (stdio(checker="c", relative_tolerance=1), CHECKER),
     (stdio(checker="c", compare=pb.COMPARE_EXACT), CHECKER),
-    (stdio(checker="\0", compare=77), "stdio.compare is 77, which is not a known Compare"),
+    (stdio(checker="\0", compare=77), COMPARES),
     (stdio(checker="\0", compare=pb.COMPARE_TOKENS), "stdio.checker holds a NUL character"),
-    (stdio(compare=77), "stdio.compare is 77, which is not a known Compare"),
-    (stdio(absolute_tolerance=math.inf), "stdio.absolute_tolerance is inf; it is a number from 0 on"),
-    (stdio(relative_tolerance=-1), "stdio.relative_tolerance is -1; it is a number from 0 on"),
+    (stdio(compare=77), COMPARES),
+    (stdio(absolute_tolerance=math.inf), "stdio.absolute_tolerance is inf; allowed are 0 and finite numbers above it"),
+    (stdio(relative_tolerance=-1), "stdio.relative_tolerance is -1; allowed are 0 and finite numbers above it"),
     (stdio(compare=pb.COMPARE_EXACT), ""),
     (stdio(compare=pb.COMPARE_TOKENS, absolute_tolerance=1), ""),
     (stdio(compare=pb.COMPARE_EXACT, absolute_tolerance=1), EXACT),
@@ -233,7 +234,7 @@ TOO_MUCH = "stdio.expected_stdout is 8 bytes, which no program may print: limits
         (stdio(expected_stdout="12345678", compare=pb.COMPARE_CASEFOLD), ""),
         (
             stdio(expected_stdout="12345678", absolute_tolerance=-1),
-            "stdio.absolute_tolerance is -1; it is a number from 0 on",
+            "stdio.absolute_tolerance is -1; allowed are 0 and finite numbers above it",
         ),
     ],
 )

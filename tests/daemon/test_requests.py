@@ -35,11 +35,11 @@ def read(*tasks: pb.Task, interactive: bool = True, **options: object) -> list[T
     return read_bytes(request.SerializeToString(), interactive)
 
 
-def read_bytes(data: bytes, interactive: bool = True) -> list[TaskAsk]:
+def read_bytes(data: bytes, interactive: bool = True, offer: Offer = TERMS) -> list[TaskAsk]:
     outline, found = Outline(), []
     for _ in outline_of(data, outline):
         pass
-    for _ in read_tasks(data, outline, TERMS, Origin("lab", interactive), found):
+    for _ in read_tasks(data, outline, offer, Origin("lab", interactive), found):
         pass
     return found
 
@@ -58,11 +58,11 @@ REFUSED = [
     ([task(pb.Check())], {}, "tasks[0].checks[0] has no kind; it is one of call, stdio, script, evaluate and run"),
     ([task(id="a"), task(id="a")], {}, "tasks[1].id is 'a' a second time"),
     ([task(CALL, CALL)], {}, "tasks[0].checks[1].id is '' a second time"),
-    ([task(id="a\nb")], {}, r"tasks[0].id is 'a\nb'; an id holds no control character"),
+    ([task(id="a\nb")], {}, r"tasks[0].id is 'a\nb'; an id holds printable characters only"),
     ([task(id="x" * 257)], {}, f"tasks[0].id begins with {'x' * 80!r} and is over 256 bytes"),
     ([task(id="é" * 129)], {}, f"tasks[0].id begins with {'é' * 80!r} and is over 256 bytes"),
     ([task()], {"runtime": "py27"}, "tasks[0].options.runtime is 'py27'; this server has default, py39"),
-    ([task()], {"isolation": 9}, "tasks[0].options.isolation is 9, which is not a known Isolation"),
+    ([task()], {"isolation": 9}, "isolation is 9; allowed are 0 (UNSPECIFIED), 1 (AUTO), 2 (PROCESS), 3 (TASK)"),
     ([task()], {"isolation": pb.ISOLATION_TASK}, "isolation is TASK, but tasks[0].checks[0] is no evaluate"),
     (
         [task(EVALUATE)], {"isolation": pb.ISOLATION_TASK, "require_assurance": pb.ASSURANCE_SEPARATED},
@@ -70,8 +70,8 @@ REFUSED = [
     ),
     ([task()], {"require_assurance": pb.ASSURANCE_LITERAL}, "require_assurance is LITERAL; allowed are SEPARATED and"),
     ([task()], {"repeat": 3}, "tasks[0].options.repeat is 3; allowed are 0, 1 and 2"),
-    ([task()], {"step_count": 5}, "tasks[0].options.step_count is 5"),
-    ([task()], {"priority": -1}, "tasks[0].options.priority is -1"),
+    ([task()], {"step_count": 5}, "tasks[0].options.step_count is 5; allowed are 0 (UNSPECIFIED), 1 (INSTRUCTIONS)"),
+    ([task()], {"priority": -1}, "tasks[0].options.priority is -1; allowed are 0 (UNSPECIFIED), 1 (INTERACTIVE), 2"),
     ([task()], {"limits": pb.Limits(cpu_ms=60_001)}, "tasks[0].options.limits.cpu_ms is 60001; allowed are 0"),
     ([task(), task(id="b", options=pb.Options(limits=pb.Limits(steps=-1)))], {}, "tasks[1].options.limits.steps is -1"),
 ]  # fmt: skip
@@ -84,6 +84,21 @@ def test_what_is_refused_is_named(tasks: list[pb.Task], options: dict[str, objec
     assert sentence in str(caught.value)
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize(
+    ("names", "last"),
+    [([f"library-{n}" for n in range(900)], "library-167 and others"), (["é" * 9_000], "é and others")],
+)
+def test_of_many_runtimes_a_refusal_names_some(names: list[str], last: str):
+    """A client gives up on a status of more than 8 KiB, and takes that for a server without room."""
+    offer = Offer(frozenset(names), names[0], DEFAULT_LIMITS, MAXIMUM_LIMITS)
+    request = pb.CheckRequest(tasks=[task()], options=pb.Options(runtime="r" * 500))
+    with pytest.raises(RequestError) as caught:
+        read_bytes(request.SerializeToString(), offer=offer)
+    assert str(caught.value).startswith(f"tasks[0].options.runtime is {'r' * 80!r}; this server has {names[0][:80]}")
+    assert str(caught.value).endswith(last)
+    assert len(str(caught.value)) < 1_200
 
 
 def test_too_many_checks(monkeypatch: pytest.MonkeyPatch):

@@ -73,15 +73,16 @@ def _fault_of_room(check: StdioCheck, most: int) -> str:
 
 
 def _read_comparison(stdio: pb.StdioCheck) -> tuple[Comparison, str]:
-    if stdio.compare not in pb.Compare.values():
-        return Comparison(), f"stdio.compare is {stdio.compare}, which is not a known Compare"
+    fault = fault_of_enum(stdio.compare, pb.Compare)
+    if fault:
+        return Comparison(), f"stdio.compare {fault}"
     comparison = Comparison(
         Compare(stdio.compare or Compare.LINES.value), stdio.absolute_tolerance, stdio.relative_tolerance
     )
     for name in ("absolute_tolerance", "relative_tolerance"):
         value = getattr(stdio, name)
         if not (math.isfinite(value) and value >= 0):
-            return comparison, f"stdio.{name} is {value:g}; it is a number from 0 on"
+            return comparison, f"stdio.{name} is {value:g}; allowed are 0 and finite numbers above it"
     if comparison.has_tolerance and comparison.how is Compare.EXACT:
         return comparison, "stdio.compare is EXACT, which does not go with a tolerance"
     return comparison, ""
@@ -124,6 +125,14 @@ KINDS: Mapping[str, Callable[[pb.Check, Around], tuple[Check, str]]] = {
     "evaluate": _read_evaluate,
     "run": _read_run,
 }
+
+
+def fault_of_enum(value: int, kind: Any) -> str:
+    """ "" or what is wrong with a number of an enum; which of them there are."""
+    if value in kind.values():
+        return ""
+    begin = len(kind.Name(0)) - len("UNSPECIFIED")  # each name has that of its enum in front
+    return f"is {value}; allowed are {', '.join(f'{number} ({name[begin:]})' for name, number in kind.items())}"
 
 
 # ---- what a program finds around it --------------------------------------------------------------------------------

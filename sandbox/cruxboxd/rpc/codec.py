@@ -11,7 +11,7 @@ from google.protobuf.message import DecodeError
 
 from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome
 from cruxboxd.judging.tasks import Around, Check, Folder, InvalidCheck, StepCount, Task, encoded
-from cruxboxd.rpc.checks import KINDS, fault_of_both, fault_of_text, read_setting, source_of
+from cruxboxd.rpc.checks import KINDS, fault_of_both, fault_of_enum, fault_of_text, read_setting, source_of
 from cruxboxd.rpc.outline import Malformed, Outline, TooMany, pieces, walk
 from cruxboxd.rpc.wire import field, head
 from cruxboxd.settings.config import UNITS, LimitError, Limits, resolve_limits
@@ -19,6 +19,7 @@ from cruxboxd.settings.config import UNITS, LimitError, Limits, resolve_limits
 MAX_ID_BYTES = 256
 MAX_CHECKS = 100_000
 MAX_DISTINCT_OPTIONS = 1_000
+_MOST_NAMED = 1_000  # characters of all names in a refusal: it travels as a header, of which a client takes 8 KiB
 _FIELDS_A_PIECE, _BYTES_A_PIECE = 256, 1 << 15  # a task with more checks, or longer, is parsed in pieces
 # What a task, and a check, take in memory beyond their text; and each of their arguments, files and variables.
 _BYTES_A_CHECK, _BYTES_A_PART = 1_024, 256
@@ -155,7 +156,7 @@ def check_id(value: str, where: str, seen: set[str]) -> None:
     if len(value) > MAX_ID_BYTES or (not value.isascii() and len(value.encode()) > MAX_ID_BYTES):
         raise RequestError(f"{where} begins with {value[:80]!r} and is over {MAX_ID_BYTES} bytes")
     if not value.isprintable():
-        raise RequestError(f"{where} is {value[:80]!r}; an id holds no control character")
+        raise RequestError(f"{where} is {value[:80]!r}; an id holds printable characters only")
     if value in seen:
         raise RequestError(f"{where} is {value!r} a second time; ids are unique")
     seen.add(value)
@@ -218,13 +219,17 @@ def _read_limits(options: pb.Options, where: str, offer: Offer) -> Limits:
 
 def _one_of(value: str, known: Iterable[str], where: str) -> str:
     if value not in known:
-        raise RequestError(f"{where} is {value[:80]!r}; this server has {', '.join(sorted(known))}")
+        names = ", ".join(sorted(known))
+        if len(names) > _MOST_NAMED:
+            names = (names[:_MOST_NAMED].rpartition(", ")[0] or names[:_MOST_NAMED]) + " and others"
+        raise RequestError(f"{where} is {value[:80]!r}; this server has {names}")
     return value
 
 
 def _enum(value: int, kind: object, where: str) -> int:
-    if value not in kind.values():  # type: ignore[attr-defined]
-        raise RequestError(f"{where} is {value}, which is not a known {kind.DESCRIPTOR.name}")  # type: ignore[attr-defined]
+    fault = fault_of_enum(value, kind)
+    if fault:
+        raise RequestError(f"{where} {fault}")
     return value
 
 
