@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -17,6 +18,7 @@ from support.daemons import serve
 from support.waiting import until
 from test_packages import environment
 
+HANGS = "import time\ntime.sleep(50)"
 LEAVES_A_CHILD = "import os, time\nif os.fork() == 0: time.sleep(60)\nprint(os.getpgrp())"
 
 
@@ -75,6 +77,33 @@ def test_a_signal_ends_a_daemon_at_once_that_asks(tmp_path: Path):
     finally:
         daemon.kill()
         daemon.wait()
+
+
+def test_an_interpreter_that_hangs_ends_with_a_daemon_that_is_killed(tmp_path: Path):
+    begun = tmp_path / "begun"
+    slow = environment(tmp_path / "slow", slow=f"import os\nopen({str(begun)!r}, 'w').write(str(os.getpid()))\n{HANGS}")
+    daemon = serve(f"--listen=unix:{tmp_path}/s", f"--runtime=x={slow}", "--preload=x=slow", workers=1)
+    try:
+        until(lambda: begun.exists() and bool(begun.read_text()))
+    finally:
+        daemon.kill()
+        daemon.wait()
+    until(lambda: not is_there(int(begun.read_text())))
+
+
+def test_why_one_cannot_be_run_is_said(tmp_path: Path):
+    for content, mode, number in (("x", 0o600, errno.EACCES), ("x", 0o700, errno.ENOEXEC), (None, 0, errno.ENOENT)):
+        path = tmp_path / f"python-{number}"
+        if content is not None:
+            path.write_text(content)
+            path.chmod(mode)
+        for run in (
+            lambda path=path: Commands().run([str(path)], 30, {}),
+            lambda path=path: Commands().complete([str(path)], 30),
+        ):
+            with pytest.raises(OSError) as caught:
+                run()
+            assert (caught.value.errno, caught.value.strerror) == (number, os.strerror(number))
 
 
 def test_a_compiler_is_not_waited_for_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -5,9 +5,24 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Mapping, Sequence
 from typing import BinaryIO
+
+_PR_SET_PDEATHSIG = 1
+# Executes a command that is killed when the daemon ends, however that ends (`launch` does so with templates). A process
+# that has threads cannot run Python between fork and exec. Why it cannot is said in a file, as a number.
+_TIED = f"""import ctypes, os, sys
+parent, channel = map(int, sys.argv[1:3])
+tied = ctypes.CDLL(None).prctl({_PR_SET_PDEATHSIG}, {signal.SIGKILL:d}, 0, 0, 0) == 0
+if tied and os.getppid() == parent:
+    try:
+        os.set_inheritable(channel, False)
+        os.execvp(sys.argv[3], sys.argv[3:])
+    except OSError as error:
+        os.write(channel, b"%d" % error.errno)
+os._exit(1)"""
 
 
 class TooSlow(Exception):
@@ -21,7 +36,8 @@ class Over(Exception):
 class Commands:
     """Runs commands, in any thread, until `end`: a daemon that is to end before it serves waits for none of them.
 
-    Each leads a process group, and whatever it has started ends with it.
+    Each leads a process group, and whatever it has started ends with it. It ends with the thread that runs it, which
+    waits for it, and so with the daemon.
     """
 
     def __init__(self) -> None:
@@ -53,7 +69,16 @@ class Commands:
     def _run_to_its_end(
         self, command: Sequence[str], timeout_s: float, outputs: tuple[int, int], environment: Mapping[str, str] | None
     ) -> int:
-        process = self._begin(command, outputs, environment)
+        with _file() as why_not:
+            process = self._begin(command, outputs, environment, why_not.fileno())
+            status = self._wait(process, timeout_s)
+            why_not.seek(0)
+            number = int(why_not.read() or 0)
+        if number:
+            raise OSError(number, os.strerror(number), command[0])
+        return status
+
+    def _wait(self, process: subprocess.Popen[bytes], timeout_s: float) -> int:
         is_late = threading.Event()
         timer = threading.Timer(timeout_s, self._kill, (process.pid, is_late))
         timer.start()
@@ -77,14 +102,15 @@ class Commands:
             self._kill(pid)
 
     def _begin(
-        self, command: Sequence[str], outputs: tuple[int, int], environment: Mapping[str, str] | None
+        self, command: Sequence[str], outputs: tuple[int, int], environment: Mapping[str, str] | None, why_not: int
     ) -> subprocess.Popen[bytes]:
         with self._lock:
             if self._is_over:
                 raise Over
             process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=outputs[0], stderr=outputs[1], env=environment, cwd="/",
-                start_new_session=True,
+                [sys.executable, "-I", "-S", "-c", _TIED, str(os.getpid()), str(why_not), *command],
+                stdin=subprocess.DEVNULL, stdout=outputs[0], stderr=outputs[1], pass_fds=[why_not], env=environment,
+                cwd="/", start_new_session=True,
             )  # fmt: skip
             self._running.add(process.pid)
         return process
