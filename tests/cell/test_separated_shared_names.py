@@ -18,7 +18,7 @@ import sys
 import types
 
 import pytest
-from cruxcell.jobs.separated.crossing import by_name, classes, objects
+from cruxcell.jobs.separated.crossing import by_name, classes
 from cruxcell.jobs.separated.proxies import shared_names
 from cruxcell.values.containers import Garbled
 from library_errors import Own, Part, Signal, _Hidden, as_a_library  # noqa: F401 - a fixture among them
