@@ -5,24 +5,11 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Mapping, Sequence
 from typing import BinaryIO
 
-_PR_SET_PDEATHSIG = 1
-# Executes a command that is killed when the daemon ends, however that ends (`launch` does so with templates). A process
-# that has threads cannot run Python between fork and exec. Why it cannot is said in a file, as a number.
-_TIED = f"""import ctypes, os, sys
-parent, channel = map(int, sys.argv[1:3])
-tied = ctypes.CDLL(None).prctl({_PR_SET_PDEATHSIG}, {signal.SIGKILL:d}, 0, 0, 0) == 0
-if tied and os.getppid() == parent:
-    try:
-        os.set_inheritable(channel, False)
-        os.execvp(sys.argv[3], sys.argv[3:])
-    except OSError as error:
-        os.write(channel, b"%d" % error.errno)
-os._exit(1)"""
+from cruxboxd.zygotes.tied import tied, why_not
 
 
 class TooSlow(Exception):
@@ -59,7 +46,7 @@ class Commands:
         """The same with what `subprocess.run` would have of it: its exit status and both streams, as text. It has this
         process's environment."""
         with _file() as said, _file() as complained:
-            status = self._run_to_its_end(command, timeout_s, (said.fileno(), complained.fileno()), None)
+            status = self._run_to_its_end(command, timeout_s, (said.fileno(), complained.fileno()), os.environ)
             texts = []
             for file in (said, complained):
                 file.seek(0)
@@ -67,15 +54,14 @@ class Commands:
             return subprocess.CompletedProcess(list(command), status, *texts)
 
     def _run_to_its_end(
-        self, command: Sequence[str], timeout_s: float, outputs: tuple[int, int], environment: Mapping[str, str] | None
+        self, command: Sequence[str], timeout_s: float, outputs: tuple[int, int], environment: Mapping[str, str]
     ) -> int:
-        with _file() as why_not:
-            process = self._begin(command, outputs, environment, why_not.fileno())
+        with _file() as told:
+            process = self._begin(tied(command, environment, told.fileno()), outputs, told.fileno())
             status = self._wait(process, timeout_s)
-            why_not.seek(0)
-            number = int(why_not.read() or 0)
-        if number:
-            raise OSError(number, os.strerror(number), command[0])
+            told.seek(0)
+            if error := why_not(told.read(), command[0]):
+                raise error
         return status
 
     def _wait(self, process: subprocess.Popen[bytes], timeout_s: float) -> int:
@@ -101,16 +87,13 @@ class Commands:
         for pid in running:
             self._kill(pid)
 
-    def _begin(
-        self, command: Sequence[str], outputs: tuple[int, int], environment: Mapping[str, str] | None, why_not: int
-    ) -> subprocess.Popen[bytes]:
+    def _begin(self, command: Sequence[str], outputs: tuple[int, int], told: int) -> subprocess.Popen[bytes]:
         with self._lock:
             if self._is_over:
                 raise Over
             process = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", _TIED, str(os.getpid()), str(why_not), *command],
-                stdin=subprocess.DEVNULL, stdout=outputs[0], stderr=outputs[1], pass_fds=[why_not], env=environment,
-                cwd="/", start_new_session=True,
+                command, stdin=subprocess.DEVNULL, stdout=outputs[0], stderr=outputs[1], pass_fds=[told], cwd="/",
+                start_new_session=True,
             )  # fmt: skip
             self._running.add(process.pid)
         return process

@@ -14,13 +14,13 @@ from pathlib import Path
 from cruxcell.protocol import frames, messages
 
 from cruxboxd.zygotes import scratch
+from cruxboxd.zygotes.tied import tied, why_not
 
 TIMEOUT_S = 30.0
 # Of workers, and of zygotes where the daemon has no higher one: that with which the daemon was started. A lower one
 # that somebody gives it is handed down.
 PRIORITY = os.getpriority(os.PRIO_PROCESS, 0)
 _ROOT = str(Path(__file__).resolve().parents[2])
-_PR_SET_PDEATHSIG = 1
 # Bytecode of the harness is kept beside it, where that may be written. To compile it is two fifths of a start.
 _BOOT = """import sys
 sys.path[:] = [p for p in sys.path if p] + [sys.argv.pop(1)]
@@ -29,21 +29,6 @@ from cruxcell import own_names
 own_names.give()
 from cruxcell.boot import main
 main()"""
-
-# Executes an interpreter that is killed when the daemon ends, also before it runs a line: one on a file system that has
-# gone may hang for ever. Nor does the event loop wait for that. By the daemon's own interpreter, as a process that has
-# threads cannot run Python between fork and exec. Says why it cannot, where a template would.
-_TIED = f"""import ctypes, os, sys
-parent, channel, count = map(int, sys.argv[1:4])
-rest = sys.argv[4:]
-tied = ctypes.CDLL(None).prctl({_PR_SET_PDEATHSIG}, {signal.SIGKILL:d}, 0, 0, 0) == 0
-if tied and os.getppid() == parent:
-    try:
-        os.execve(rest[count], rest[count:], dict(item.split("=", 1) for item in rest[:count]))
-    except OSError as error:
-        why = f"cannot execute {{rest[count]}}: {{error.strerror}}"
-        os.write(channel, bytes([{messages.FAILED_TO_START}]) + os.fsencode(why))
-os._exit(1)"""
 
 
 class StartError(Exception):
@@ -66,12 +51,9 @@ class Started:
 
 def execute(python: str, environment: dict[str, str], number: int) -> subprocess.Popen[bytes]:
     """Execute a template, in a session of its own; it gets the descriptor of this number. Raises OSError."""
-    told = [str(os.getpid()), str(number), str(len(environment)), *map("=".join, environment.items())]
+    command = [python, "-S", "-s", "-c", _BOOT, _ROOT, str(sys.dont_write_bytecode), str(number)]
     process = subprocess.Popen(
-        [
-            *(sys.executable, "-I", "-S", "-c", _TIED, *told),
-            *(python, "-S", "-s", "-c", _BOOT, _ROOT, str(sys.dont_write_bytecode), str(number)),
-        ],
+        tied(command, environment, number),
         cwd=scratch.empty_folder(),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
@@ -123,4 +105,6 @@ def why_not_ready(answer: bytes, python: str) -> StartError:
     """By the last datagram of a process that does not get ready; nothing if it said nothing."""
     if answer[:1] == bytes([messages.FAILED_TO_START]):
         return StartError(answer[1:].decode("utf-8", "replace"))
+    if error := why_not(answer, python):
+        return StartError(f"cannot execute {python}: {error.strerror}")
     return StartError(f"{python} ended before it was ready; is it a CPython from 3.8 on?")
