@@ -88,6 +88,7 @@ def check(candidate):
 check(f)
 """
 ORDER = "def same(a, b):\n    assert a == b, str(a)\nfor %s in [%s]:\n    same(f(%s), 1)"
+KEEPS_ONE_LIST = "kept = []\ndef f(x):\n    kept[:] = [x]\n    return kept\n"
 # Scripts, each with a program.
 PAIRS = [
     *[(DEEP.replace("DEPTH", str(depth)), "def f(x):\n    return x\n") for depth in range(993, 1000)],
@@ -111,6 +112,11 @@ PAIRS = [
     ("def sum(x):\n    return 1\nfor x in [[]]:\n    assert f(x) == 1", "def f(x):\n    return sum(x)\n"),
     ("for x in ['ab', (1, 'a'), 0]:\n    assert f(x) == [x] or 1 / x", "def f(x):\n    return [x or 1]\n"),
     ("for seed in [1]:\n    assert f(seed) == 2", test_series.TRUE),
+    ("x = f(0)\nassert set(f(1)) == {1}\nassert set(f(2)) == {2}", "def f(x):\n    return [x]\n"),
+    *[
+        (f"kept = []\nkeep = {keep}\nassert not keep(f(1))\nassert (kept, f(2)) == ([[1]], [2])", KEEPS_ONE_LIST)
+        for keep in ("kept.append", "lambda x: kept.append(x)")
+    ],
 ]
 
 

@@ -141,8 +141,13 @@ class _Script:
 
     def rows(self):
         # type: () -> list[tuple[list[Any], dict[str, Any]]]
-        """The arguments of each call. What the program could change of them is used for nothing else."""
-        found = self._rows_of_lines() if self._loop is None else [(row, {}) for row in self._rows_of(self._loop)]
+        """The arguments of each call. What the program could change of them is used for nothing else. What is bound
+        before is constant, whether or not it is used: it calls nothing, and keeps nothing of what the calls give."""
+        constants = self._values()
+        if self._loop is None:
+            found = self._rows_of_lines()
+        else:
+            found = [(row, {}) for row in self._rows_of(self._loop, constants)]
         if not 0 < len(found) <= MOST_ROWS:
             raise Unknown
         return found
@@ -157,8 +162,8 @@ class _Script:
         counts = [len(call.args) for call in self._calls]
         return [(row[:count], dict(zip(each, row[count:]))) for row, count, each in zip(values, counts, names)]
 
-    def _rows_of(self, loop):
-        # type: (Any) -> list[list[Any]]
+    def _rows_of(self, loop, constants):
+        # type: (Any, dict[str, Any]) -> list[list[Any]]
         (call,) = self._calls
         stars = [isinstance(each, _ast.Starred) for each in call.args]
         named = [each.value if star else each for each, star in zip(call.args, stars)]
@@ -171,7 +176,7 @@ class _Script:
             raise Unknown
         again = [name for name in names if self._is_used_again(name)]
         rows = []
-        for item in self._iterated(loop.iter, self._values()):
+        for item in self._iterated(loop.iter, constants):
             values = _unpacked(target, item)
             row = []  # type: list[Any]
             for name, star in zip(names, stars):
