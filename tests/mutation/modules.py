@@ -220,6 +220,9 @@ TESTS = {
     "cruxcell/jobs/separated/proxies/proxy_classes.py": [
         *_PROXIES, _OBJECTS, "cell/test_separated_equality.py", *_PAIRS,
     ],
+    "cruxcell/jobs/separated/proxies/special_methods.py": [
+        *_PROXIES, _OBJECTS, "cell/test_separated_equality.py", *_PAIRS,
+    ],
     "cruxcell/jobs/separated/state/redirected.py": [
         "cell/test_separated_redirected.py", "cell/test_separated_alongside.py", *_PAIRS,
     ],
