@@ -88,6 +88,25 @@ def test_a_killed_run_goes_on(endpoint, tmp_path, capsys):
         assert (out / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        (["--runtime", "none"], "--runtime is 'none'; this server has default"),
+        (["--cpu-limit", "61"], "--cpu-limit is 61 s; allowed are"),
+        (["--python", "/bin/true"], "/bin/true is not a working Python"),
+        (["--server", "localhost"], "--server must be host:port"),
+        (["--key-env", "NOT_SET"], "--key-env names 'NOT_SET', which is not set."),
+    ],
+)
+def test_what_cannot_be_scored_is_not_asked_for(endpoint, tmp_path, capsys, wrong, sentence):
+    """Completions may cost hours, or money."""
+    assert main(arguments(endpoint, tmp_path / "runs", "input", *wrong)) == 2
+    said = capsys.readouterr().err
+    assert sentence in said
+    assert said.count("\n") == 1
+    assert (endpoint.requests, (tmp_path / "runs").exists()) == ([], False)
+
+
 def test_a_prompt_set_gives_the_name(endpoint, tmp_path, capsys):
     endpoint.script = answer
     arguments_ = arguments(endpoint, tmp_path, "output", "--template", "zero-shot-output", "--temperature", "0.8")

@@ -26,6 +26,7 @@ from cruxbox.files import output_file, write_text
 from cruxbox.generation import Parameters
 from cruxbox.generation.endpoint import KEY_VARIABLE
 from cruxbox.generation.runner import BACKOFF
+from cruxbox.model import EvaluateCheck, Task
 from cruxbox.printable import counted
 from cruxbox.scoring import Job, score
 
@@ -74,13 +75,12 @@ def command(
     parameters = Parameters(model, temperature, top_p, max_tokens, tuple(stop) if stop else None, seed, system, chat)
     rows = read_dataset(data)
     name = f"{_safe(model)}{_way(template, cot, style)}_temp{temperature:g}_{mode.value}"
+    endpoints = generating.Endpoints(base_url, key_env, timeout, concurrency, retries)
+    _try_out(running)
     _make(out / "scored")
     prompts, raw = out / f"{name}.prompts.jsonl", out / f"{name}.raw.jsonl"
     write_records(prompts, (chosen.record(row) for row in rows.values()))
-    result = generating.complete(
-        prompts, raw, parameters, n, resume, restart,
-        generating.Endpoints(base_url, key_env, timeout, concurrency, retries),
-    )  # fmt: skip
+    result = generating.complete(prompts, raw, parameters, n, resume, restart, endpoints)
     if result.progress.failed:
         raise typer.Exit(1)
     generations = {id: _generations(chosen, rows[id], texts, rules) for id, texts in result.completions.items()}
@@ -94,6 +94,12 @@ def command(
         show(summary, ACCOUNTINGS[accounting.value].name)
         total = counted(progress.done, "completion")
         note(f"{total}, {progress.cached:,} of them from an earlier run; all files are in {out}")
+
+
+def _try_out(running: Running) -> None:
+    """Completions take hours, or cost money: first, is there a server that takes these options?"""
+    with running.connect() as client:
+        client.check([Task("", [EvaluateCheck("None")])])
 
 
 def _generations(chosen: PromptSet, row: Row, texts: list[str], rules: Rules) -> list[str]:
