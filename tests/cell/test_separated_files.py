@@ -539,8 +539,9 @@ def test_a_working_folder_is_told_once(halves: Halves, monkeypatch: pytest.Monke
     made = ProgramFiles(str(halves.program))
     assert made.made(None) == []
     (halves.program / "d").mkdir()
+    (halves.program / "d").chmod(0o750)
     monkeypatch.chdir(halves.program / "d")
-    assert made.made(None) == ["d", None, NOTHING_ABOUT, "", "d", NOTHING_ABOUT]
+    assert made.made(None) == ["d", None, (0, 0o750, 0), "", "d", NOTHING_ABOUT]
     assert made.made(None) == []
     monkeypatch.chdir("/")
     assert made.made(None) == [], "it is none of the program's"
@@ -570,6 +571,75 @@ def test_permissions_of_files_are_the_same_in_both_halves(halves: Halves):
     (halves.test / "a").chmod(0o600)
     halves.ask("a")
     assert mode_of(halves.program / "a") == 0o600
+
+
+def test_permissions_of_folders_are_the_same_in_both_halves(halves: Halves):
+    (halves.test / "d").mkdir()
+    (halves.test / "d" / "a").write_text("1")
+    (halves.test / "d").chmod(0o711)
+    halves.ask("d", run=lambda: halves.do(("d/e", None), ("n", None)))
+    assert mode_of(halves.program / "d") == 0o711
+    for mode in (0o755, 0o500):
+        for name in ("d", "d/e", "n"):
+            (halves.program / name).chmod(mode)
+        halves.ask()
+        assert [mode_of(halves.test / name) for name in ("d", "d/e", "n")] == [mode] * 3
+    assert halves.made.made(None) == []
+    (halves.test / "d").chmod(0o700)
+    halves.ask("d", run=lambda: halves.do(("d/b", "2")))
+    assert mode_of(halves.program / "d") == 0o700
+    assert (halves.test / "d" / "b").read_text() == "2"
+
+
+def test_what_is_put_into_a_folder_is_there_before_that_is_closed(halves: Halves):
+    (halves.test / "d" / "e").mkdir(parents=True)
+    (halves.test / "d" / "e" / "a").write_text("1")
+    for name in ("d/e", "d"):
+        (halves.test / name).chmod(0o500)
+    halves.ask("d")
+    assert content(halves.program) == {"d": None, "d/e": None, "d/e/a": "1"}
+    assert [mode_of(halves.program / name) for name in ("d", "d/e")] == [0o500, 0o500]
+
+
+def test_no_folder_with_what_the_program_does_not_have_is_closed_to_the_script(halves: Halves):
+    (halves.test / "d" / "e").mkdir(parents=True)
+    (halves.test / "d" / "in").write_text("1")
+    (halves.test / "d" / "e" / "expected").write_text("2")
+    halves.ask("d/in", run=lambda: (halves.program / "d").chmod(0o055))
+    assert mode_of(halves.test / "d") == 0o755
+    halves.passed.take(["d/e", None, (0, 0, 0)])
+    assert mode_of(halves.test / "d" / "e") == 0o755, "it was not passed"
+    halves.ask("d", run=lambda: (halves.program / "d").chmod(0o500))
+    assert mode_of(halves.test / "d") == 0o500
+
+
+@pytest.mark.parametrize("call", ["lstat", "scandir"])
+def test_what_is_in_a_folder_that_may_not_be_looked_into_is_not_gone(
+    halves: Halves, monkeypatch: pytest.MonkeyPatch, call: str
+):
+    (halves.test / "d").mkdir()
+    (halves.test / "d" / "a").write_text("1")
+    halves.ask("d")
+    function = getattr(os, call)
+
+    def refuse(path: Any) -> Any:
+        if str(path).endswith("/d/a" if call == "lstat" else "/d"):
+            raise PermissionError
+        return function(path)
+
+    monkeypatch.setattr(os, call, refuse)
+    assert halves.made.made(None) == []
+
+
+def test_no_folder_is_permitted_below_a_link_or_is_a_file(tmp_path: Path):
+    (tmp_path / "outside" / "e").mkdir(parents=True, mode=0o755)
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "link").symlink_to(tmp_path / "outside")
+    (tmp_path / "in" / "a").write_text("1")
+    (tmp_path / "in" / "a").chmod(0o600)
+    for path in ("link", "link/e", "a", "none"):
+        Folder(str(tmp_path / "in")).permit(path, 0)
+    assert [mode_of(tmp_path / each) for each in ("outside", "outside/e", "in/a")] == [0o755, 0o755, 0o600]
 
 
 def test_a_file_that_nobody_may_write_to_is_another_when_it_is_made_anew(halves: Halves):

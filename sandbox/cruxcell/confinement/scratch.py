@@ -25,6 +25,8 @@ MOST_FILES = 4096  # and folders and links
 
 # Where the zygote keeps the rules, and a new folder for each of a pair; every worker closes them.
 RULES, NEW_FOLDERS = 40, (41, 42)
+# Nobody else ever sees the folder: what a program makes there has the permissions that it has on most hosts.
+UMASK = 0o022
 _SAFE = 48
 
 _CLOEXEC, _SET_STRING, _CREATE = 1, 1, 6
@@ -62,6 +64,7 @@ def move_in(helper, folder):
     linux.call(helper, "unshare", linux.NEWNS)
     linux.call(helper, "move_mount", folder, b"\0", linux.AT_FDCWD, os.fsencode(FOLDER) + b"\0", _MOVE_EMPTY_PATH)
     os.chdir(FOLDER)
+    os.umask(UMASK)
     linux.drop_capabilities(helper)
     landlock.enter(helper, RULES)
     os.close(RULES)

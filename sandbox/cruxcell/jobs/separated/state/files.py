@@ -12,7 +12,7 @@ import os
 import sys
 from stat import S_IFMT
 
-from cruxcell.jobs.separated.state.folders import IS_FOLDER, IS_GONE, NOTHING_ABOUT, Folder, is_path
+from cruxcell.jobs.separated.state.folders import IS_FOLDER, IS_GONE, NOTHING_ABOUT, OF_ITS_OWNER, Folder, is_path
 from cruxcell.protocol.messages import FILELESS_MODULES, SCRATCH_FOLDER
 
 TYPE_CHECKING = False
@@ -163,6 +163,7 @@ class PassedFiles:
         """What the program has made, changed and removed, as the candidate says."""
         if type(told) is not list:
             return
+        permissions = {}  # type: dict[str, int]  # of folders
         for path, content, about in zip(told[0::3], told[1::3], told[2::3]):
             is_content = content is IS_GONE or content is IS_FOLDER or type(content) is bytes
             is_told = is_content and type(about) is tuple and list(map(type, about)) == [int, int, int]
@@ -172,8 +173,23 @@ class PassedFiles:
                     self._made_there[path] = hash(content)
                 if type(content) is bytes:
                     self._say(content[:_MOST_READ])
+                elif content is IS_FOLDER:
+                    permissions[path] = about[1]
             elif path == _WORKING and type(content) is str:
                 self._enter(content)
+        for path in reversed(list(permissions)):
+            # What the program does not have stays within the script's reach.
+            if permissions[path] & OF_ITS_OWNER == OF_ITS_OWNER or not self._holds_own(path):
+                self._folder.permit(path, permissions[path])
+
+    def _holds_own(self, path):
+        # type: (str) -> bool
+        """Is anything in the folder that the program does not have, or may not be looked at?"""
+        place, unread = self._folder.place + "/", []  # type: str, list[OSError]
+        for above, names, others in os.walk(place + path, onerror=unread.append):
+            if not all(self._folder.has(above[len(place) :] + "/" + each) for each in names + others):
+                return True
+        return bool(unread)
 
     def _enter(self, path):
         # type: (str) -> None
@@ -245,6 +261,9 @@ class ProgramFiles:
         """What the script has passed: see `PassedFiles.given`."""
         for each in zip(told[0::3], told[1::3], told[2::3]):
             self._folder.put(*each)
+        for path, content, about in reversed(list(zip(told[0::3], told[1::3], told[2::3]))):
+            if content is IS_FOLDER:
+                self._folder.permit(path, about[1])
         if working is not None:
             self._folder.enter(working)  # unless the program has removed it
             self._working = self._folder.below(".")

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 IS_FOLDER, IS_GONE = None, False  # in the place of a file's content, or of how it looks
 _DEEPEST = 64
 _RACY_NS = 100_000_000  # a clock of files ticks every few milliseconds: a file may change and look as before
-_PERMISSIONS = 0o777
-NOTHING_ABOUT = (0, 0, 0)  # a folder, or what is gone
+_PERMISSIONS, OF_ITS_OWNER = 0o777, 0o700
+NOTHING_ABOUT = (0, 0, 0)  # what is gone
 
 
 class Folder:
@@ -23,7 +23,8 @@ class Folder:
     def __init__(self, place):
         # type: (str) -> None
         self.place = place
-        self._alike = {}  # type: dict[str, Any]  # path -> how it looked here, and of a file that may change unseen a hash
+        # path -> how it looked here, and of a file that may change unseen a hash; of a folder its permissions
+        self._alike = {}  # type: dict[str, Any]
 
     def present(self):
         # type: () -> dict[str, Any]
@@ -48,6 +49,8 @@ class Folder:
         # type: (str) -> bool
         """Does it look otherwise than when both were alike? A file that may have changed since is read again."""
         looks, before = self.looks(path), self._alike.get(path, IS_GONE)
+        if looks is IS_FOLDER:
+            return type(before) is not int or before != self._permissions(path)
         if type(looks) is not tuple or type(before) is not tuple:
             return looks is not before
         if looks[:-1] != before[0]:
@@ -62,7 +65,18 @@ class Folder:
     def gone(self, present):
         # type: (dict[str, Any]) -> list[str]
         """What both had, and is here no longer: what is in a folder before that."""
-        return sorted([path for path in self._alike if path not in present], reverse=True)
+        return sorted([each for each in self._alike if each not in present and self._is_away(each)], reverse=True)
+
+    def _is_away(self, path):
+        # type: (str) -> bool
+        """Not merely in a folder that may not be looked into."""
+        try:
+            os.lstat(self._at(path))
+        except PermissionError:
+            return False
+        except (OSError, ValueError):
+            return True
+        return self.looks(path) is IS_GONE
 
     def content(self, path):
         # type: (str) -> Any
@@ -87,14 +101,16 @@ class Folder:
     def put(self, path, content, about):
         # type: (str, Any, tuple[int, int, int]) -> bool
         """Have it there as the other half has. What cannot be is left as it is. Is it? `about`: time and permissions of
-        a file, and when it was changed."""
+        a file, and when it was changed; of a folder the permissions, but its owner may do anything until `permit`."""
         if self._is_below_a_link(path):  # another place than the path says
             return False
         is_put = False
         try:
             self._put(path, content)
             is_put = True
-            if type(content) is bytes:
+            if content is IS_FOLDER:
+                os.chmod(self._at(path), about[1] & _PERMISSIONS | OF_ITS_OWNER)
+            elif type(content) is bytes:
                 os.chmod(self._at(path), about[1] & _PERMISSIONS)
                 os.utime(self._at(path), ns=(about[0], about[0]), follow_symlinks=False)
                 changed_times.note(self._at(path), about[2])
@@ -102,6 +118,16 @@ class Folder:
             pass
         self._is_alike(path, content)
         return is_put
+
+    def permit(self, path, permissions):
+        # type: (str, int) -> None
+        """A folder has these, when all that is put into it is there: they may forbid that."""
+        if self.looks(path) is IS_FOLDER and not self._is_below_a_link(path):
+            try:
+                os.chmod(self._at(path), permissions & _PERMISSIONS)
+            except OSError:
+                pass
+            self._is_alike(path, IS_FOLDER)
 
     def enter(self, path):
         # type: (str) -> bool
@@ -124,6 +150,8 @@ class Folder:
         """Its path, content, and what is `about` it, which the other half is told."""
         looks, content = self.looks(path), self.content(path)
         self._is_alike(path, content)
+        if content is IS_FOLDER:
+            return path, content, (0, self._permissions(path), 0)
         return path, content, looks[2:5] if type(looks) is tuple else NOTHING_ABOUT
 
     def _is_alike(self, path, content):
@@ -132,7 +160,7 @@ class Folder:
         if looks is IS_GONE:
             self._alike.pop(path, None)
         elif looks is IS_FOLDER:
-            self._alike[path] = looks
+            self._alike[path] = self._permissions(path)
         else:  # as it was before its content was read: what came later shows
             self._alike[path] = looks[:-1], hash(content) if looks[-1] else None
 
@@ -173,6 +201,14 @@ class Folder:
         is_racy = found.st_mtime_ns > _time_ns() - _RACY_NS
         about = found.st_mtime_ns, found.st_mode & _PERMISSIONS, found.st_ctime_ns
         return (found.st_ino, found.st_size, *about, is_racy)
+
+    def _permissions(self, path):
+        # type: (str) -> int
+        """Those of a folder."""
+        try:
+            return os.lstat(self._at(path)).st_mode & _PERMISSIONS
+        except (OSError, ValueError):
+            return 0
 
     def has_any(self):
         # type: () -> bool
