@@ -313,6 +313,7 @@ LEFT_OUT = {
     "cruxcell/jobs/programs.py": "runs in the candidate's process; the daemon believes none of it",
     "cruxcell/jobs/stack_limit.py": "runs in the candidate's process; the daemon believes none of it",
     "cruxcell/jobs/stand_ins.py": "runs in the candidate's process; the daemon believes none of it",
+    "cruxcell/jobs/thread_pools.py": "runs in the candidate's process; the daemon believes none of it",
     "cruxcell/protocol/header.py": "writes the native helper's header from the constants",
     "cruxcell/protocol/messages.py": "constants",
     "cruxcell/protocol/payloads.py": "constants",

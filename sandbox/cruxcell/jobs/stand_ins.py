@@ -1,9 +1,9 @@
-"""What a program gets in place of what the host refuses: devices, a larger stack, how full the disk is.
+"""What a program gets in place of what the host refuses: devices, a larger stack, how full the disk is, a pool's pipe.
 
 Only where its text names such a thing: all others have the library's own functions.
 """
 
-from cruxcell.jobs import devices, disk_figures, stack_limit
+from cruxcell.jobs import devices, disk_figures, stack_limit, thread_pools
 
 
 def install_for(source, scratch_bytes):
@@ -12,3 +12,4 @@ def install_for(source, scratch_bytes):
     devices.install_for(source)
     stack_limit.install_for(source)
     disk_figures.install_for(source, scratch_bytes)
+    thread_pools.install_for(source)
