@@ -99,7 +99,7 @@ def listen(server: grpc.aio.Server, config: Config) -> list[Claim]:
 
 def _bind_all(server: grpc.aio.Server, config: Config, claims: list[Claim]) -> None:
     for address in config.listen:
-        if is_unix(address) and not _is_odd(address):
+        if _may_be_claimed(address):
             claims.append(Claim(_path_of(address)))
         is_tls = bool(config.tls_cert) and not is_unix(address)
         if is_tls:
@@ -126,7 +126,7 @@ def refuse_taken(config: Config) -> None:
     """Refuse a unix socket at which somebody listens, before all that a daemon does until it listens: that takes a
     second and more. Whose it is shows for certain when it is claimed. Raises ConfigError."""
     for address in config.listen:
-        if is_unix(address) and not _is_odd(address) and _answers(_path_of(address)):
+        if _may_be_claimed(address) and _answers(_path_of(address)):
             raise _taken(_path_of(address))
 
 
@@ -198,10 +198,13 @@ def _refuse_open_plain_text(address: str, config: Config) -> None:
         )
 
 
-def _is_odd(address: str) -> bool:
-    """Will it be refused, with a sentence of its own? So is a folder that we may not look into."""
+def _may_be_claimed(address: str) -> bool:
+    """Is it a unix socket that binding does not refuse with a sentence of its own, as it does where the path is too
+    long, or its folder is missing or may not be looked into?"""
+    if not is_unix(address):
+        return False
     path = _path_of(address)
-    return len(os.fsencode(path)) > _LONGEST_PATH or not os.path.isdir(path.parent)
+    return len(os.fsencode(path)) <= _LONGEST_PATH and os.path.isdir(path.parent)
 
 
 def is_unix(address: str) -> bool:
