@@ -31,20 +31,9 @@ class Kind(enum.Enum):
 
 
 # Shares, not percentages. HONEST is what every method can take; REAL is near what published generations look like
-# (26 of 8,000 stall); ROUGH is for load tests.
+# (26 of 8,000 stall).
 HONEST: Mapping[Kind, float] = {Kind.GOOD: 55, Kind.WRONG: 35, Kind.RAISES: 10}
 REAL: Mapping[Kind, float] = {**HONEST, Kind.LOOPS: 0.2, Kind.STALLS: 0.05, Kind.HOGS: 0.05}
-ROUGH: Mapping[Kind, float] = {**HONEST, Kind.LOOPS: 5, Kind.STALLS: 0.5, Kind.HOGS: 2}
-
-# The names of the outcomes each kind may end in.
-OUTCOMES: Mapping[Kind, frozenset[str]] = {
-    Kind.GOOD: frozenset({"PASSED"}),
-    Kind.WRONG: frozenset({"FAILED"}),
-    Kind.RAISES: frozenset({"RAISED"}),
-    Kind.LOOPS: frozenset({"STEP_LIMIT", "TIMED_OUT"}),
-    Kind.STALLS: frozenset({"TIMED_OUT"}),
-    Kind.HOGS: frozenset({"MEMORY_LIMIT", "RAISED", "STEP_LIMIT", "TIMED_OUT", "OUTPUT_LIMIT"}),
-}
 
 _ENDINGS = {
     Kind.RAISES: templates.RAISES,
