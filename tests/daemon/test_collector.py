@@ -52,6 +52,11 @@ class _Busy(Told):
             job.finish(Result())
 
 
+async def _end(task: asyncio.Future[Any]) -> None:
+    task.cancel()
+    await asyncio.wait([task])
+
+
 @pytest.mark.parametrize("is_given_up", [False, True])
 async def test_a_task_that_is_judged_or_given_up_is_held_by_nothing(is_given_up: bool):
     """A client that leaves again and again would else fill the memory before the next full collection."""
@@ -62,8 +67,7 @@ async def test_a_task_that_is_judged_or_given_up_is_held_by_nothing(is_given_up:
     for _ in range(30):
         await asyncio.sleep(0)
     assert judging.done() != is_given_up
-    judging.cancel()
-    await asyncio.wait([judging])
+    await _end(judging)
     del tasks, judging
     await asyncio.sleep(0)
     assert left() is None
@@ -89,8 +93,7 @@ async def test_the_requests_of_a_stream_that_is_over_are_held_by_nothing(is_left
     for _ in range(10):
         await asyncio.sleep(0)
     assert reading.done() != is_left
-    reading.cancel()
-    await asyncio.wait([reading])
+    await _end(reading)
     del requests, reading
     for _ in range(3):
         await asyncio.sleep(0)
