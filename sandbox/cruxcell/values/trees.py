@@ -9,14 +9,14 @@ import struct
 from cruxcell.values.canonical import NotPlain, TooLarge, type_name
 from cruxcell.values.containers import MAX_DEPTH
 from cruxcell.values.sets import order_of
-from cruxcell.values.writer import write_complex, write_float, write_int, written
+from cruxcell.values.writer import write_bits, write_complex, write_float, write_int, written
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
 _type, _len = type, len
-_sized, _u32, _bits = struct.Struct("<cI").pack, struct.Struct("<I").pack, struct.Struct("<B").pack
+_sized, _u32 = struct.Struct("<cI").pack, struct.Struct("<I").pack
 
 
 def encode_tree(value, budget):
@@ -61,7 +61,7 @@ class _Tree:
             items = [each for pair in value.items() for each in pair]
         elif tag in (b"S", b"Z") and (value or tag == b"S"):
             bits, items = order_of(value)
-            order = _bits(bits)
+            order = write_bits(bits)
         if tag in (b"t", b"Z"):  # what cannot change has its number behind it, and the empty one has none
             self._add(_sized(tag, _len(value)) + order)
         else:

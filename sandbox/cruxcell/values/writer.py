@@ -22,7 +22,7 @@ _complex = struct.Struct(">dd")
 _u32 = struct.Struct("<I")
 _small = struct.Struct("<ci").pack
 _sized = struct.Struct("<cI").pack
-_bits = struct.Struct("<B").pack
+write_bits = struct.Struct("<B").pack  # of a set: how large its table is
 _tagged_double = struct.Struct(">cd").pack
 _new_list = struct.Struct("<cII").pack
 _LONG = 1 << 16
@@ -129,7 +129,7 @@ class Writer:
             if kind.__len__(value):  # of the empty one there is but one
                 if kind is frozenset:
                     bits, items = sets.order_of(value)
-                    self.parts.append(_bits(bits))
+                    self.parts.append(write_bits(bits))
                 else:
                     items = value if type(value) is tuple else tuple(kind.__iter__(value))
                 self.items(items, depth)
@@ -182,7 +182,7 @@ class Writer:
             _CONTENTS[kind](self, value, depth)
         elif kind is set:
             bits, items = sets.order_of(value)
-            self.parts.append(_u32.pack(len(items)) + _bits(bits))
+            self.parts.append(_u32.pack(len(items)) + write_bits(bits))
             self.items(items, depth)
         else:
             items = items_of(kind, value)
