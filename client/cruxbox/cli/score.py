@@ -6,14 +6,14 @@ import contextlib
 import enum
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Optional
 
 import typer
 
-from cruxbox.accounting import ACCOUNTINGS, without_input_text
+from cruxbox.accounting import ACCOUNTINGS, Accounting, without_input_text
 from cruxbox.cli.check import error_of, refuse_unless_they_run
 from cruxbox.cli.connect import AsJson
 from cruxbox.cli.outputs import goes_to_stdout
@@ -22,7 +22,7 @@ from cruxbox.cli.resuming import Going, Restart, Resume, digest, going_on
 from cruxbox.cli.running import Running, runs_programs
 from cruxbox.cli.score_table import say_faults, show
 from cruxbox.cli.show import note, print_json, progress_bar
-from cruxbox.cruxeval import Generations, read_dataset, read_generations, read_prelude, with_prelude
+from cruxbox.cruxeval import Dataset, Generations, read_dataset, read_generations, read_prelude, with_prelude
 from cruxbox.errors import DataError, InvalidRequest
 from cruxbox.files import OutputFile, check_output
 from cruxbox.model import Verdict
@@ -107,17 +107,12 @@ def command(
         _say_gaps(path, each, len(rows))
         if accounting is AccountingName.strict:  # the others give a figure
             _say_short(path, each, k or [])
-    way = ACCOUNTINGS[accounting.value]
-    if skip_input_text:
-        if mode is not Mode.output:
-            raise InvalidRequest("--skip-input-text is a rule of --mode output.")
-        way = without_input_text(way)
+    way = _way_of_counting(accounting, mode, skip_input_text)
     with _outputs(out, generations, dataset, prelude) as outputs:
         started = time.monotonic()
         going = Going([output.path for output in outputs], resume, restart)
         identity = {
-            "generations": [digest(path, read=partial(dict, each)) for path, each in zip(generations, files)],
-            "dataset": digest(dataset, *([prelude] if prelude else []), read=lambda: repr(list(rows.values()))),
+            **_digests(zip(generations, files), [dataset, *([prelude] if prelude else [])], rows),
             "options": [mode.value, way.name, skip_input_text],
             **_way_of_running(running),
         }
@@ -136,6 +131,14 @@ def command(
         print_json(summary)
     elif not taken:
         show(summary, way.name)
+
+
+def _digests(generations: Iterable[tuple[Path, Generations]], of_rows: Sequence[Path], rows: Dataset) -> dict[str, Any]:
+    """Of the files that are scored and of `of_rows`, which the rows come from."""
+    return {
+        "generations": [digest(path, read=partial(dict, each)) for path, each in generations],
+        "dataset": digest(*of_rows, read=lambda: repr(list(rows.values()))),
+    }
 
 
 def _way_of_running(running: Running) -> dict[str, Any]:
@@ -162,6 +165,15 @@ def _say_short(path: Path, generations: Generations, ks: Sequence[int]) -> None:
     if beyond and texts:
         some = counted(len(texts), "generation")
         note(f"{path} has {some} of {name!r:.80}, so it has no {', '.join(beyond)}.")
+
+
+def _way_of_counting(name: AccountingName, mode: Mode, skip_input_text: bool) -> Accounting:
+    way = ACCOUNTINGS[name.value]
+    if not skip_input_text:
+        return way
+    if mode is not Mode.output:
+        raise InvalidRequest("--skip-input-text is a rule of --mode output.")
+    return without_input_text(way)
 
 
 def _checked_ks(ks: Sequence[int]) -> list[int]:
