@@ -5,21 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
-import logging
 import sys
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 from behaviours import runtimes, tested_runtimes
-from cruxboxd.judging.judge import Judge
-from cruxboxd.judging.outcomes import CheckResult, Outcome
-from cruxboxd.judging.tasks import CallCheck, Check, StepCount, Task
-from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.settings.config import DEFAULT_LIMITS, Config, Limits, RuntimeSpec
-from cruxboxd.telemetry.metrics import Metrics
 from cruxboxd.zygotes.commands import Commands
 from cruxboxd.zygotes.jobs import Job, Result
 from cruxboxd.zygotes.runtimes import ZygoteSetups, find_runtimes
@@ -349,141 +342,3 @@ async def test_where_nothing_seals_a_worker_is_left_after_one_check(kind: str):
         report = (await worker.run(HONEST)).report
         assert report.startswith(records.plan(False, messages.DIRECT * len(HONEST), []))
         assert [record[0] for record in frames.split(report)[0]] == [messages.PLAN, messages.VALUE]
-
-
-# ---- verdicts ----------------------------------------------------------------------------------------------------
-
-
-class OpenJudge:
-    """A judge with a scheduler of its own. `opened` names the layers that it goes without."""
-
-    def __init__(self, opened: frozenset[str], **changes: object) -> None:
-        self.config = replace(Config(workers=2, canary_s=0), opened=opened, **changes)
-        self.metrics = Metrics()
-        self.scheduler = Scheduler(
-            self.config, ZygoteSetups(self.config, find_runtimes(self.config, Commands())), self.metrics
-        )
-
-    async def results(self, tasks: list[Task]) -> list[tuple[object, ...]]:
-        found: dict[tuple[str, str], CheckResult] = {}
-
-        async def emit(task: Task, check: Check, judged: CheckResult, second: CheckResult | None) -> None:
-            found[task.id, check.id] = judged
-
-        await Judge(self.scheduler, "0").judge(tasks, emit)
-        keys = [(task.id, check.id) for task in tasks for check in task.checks]
-        return [(*key, found[key].outcome, found[key].shown, found[key].steps) for key in keys]
-
-    def breaks(self) -> float:
-        return sum(
-            sample.value
-            for family in self.metrics.registry.collect()
-            for sample in family.samples
-            if sample.name == "cruxbox_seal_breaks_total"
-        )
-
-
-@pytest_asyncio.fixture
-async def opened() -> AsyncIterator[OpenJudge]:
-    judge = OpenJudge(OPENED)
-    await judge.scheduler.open(ZygoteKey("default", False, "0"))
-    yield judge
-    await judge.scheduler.close()
-
-
-def tasks_of(share: bool) -> list[Task]:
-    """800 generations, of which 50 are after the others: some beside honest calls of their own task."""
-    evil = [leaves.program for leaves in PROGRAMS.values() if leaves.needs == "True"]
-    made = []
-    for at in range(800):
-        honest: list[Check] = [
-            CallCheck("a", f"sorted('ba{at}')", f"{sorted(f'ba{at}')!r}"),
-            CallCheck("b", f"len(str({at}))", "9"),
-        ]
-        if at % 16 == 3:
-            honest.insert(at % 3, CallCheck("evil", f"exec({evil[at // 16 % len(evil)]!r})", "[66]"))
-        task = Task(str(at), b"", honest, DEFAULT_LIMITS, "default", share, None, 1, StepCount.INSTRUCTIONS, rpc_id=1)
-        made.append(task)
-    return made
-
-
-@pytest.mark.kernel
-async def test_with_the_rule_open_the_verdicts_are_those_of_workers_of_their_own(opened: OpenJudge, caplog):
-    with caplog.at_level(logging.WARNING):
-        shared = await opened.results(tasks_of(share=True))
-    assert opened.breaks() >= 40
-    assert {record.what for record in caplog.records if record.message == "a seal broke"} != set()
-    alone = await opened.results(tasks_of(share=False))
-    assert [pair for pair in zip(shared, alone) if pair[0] != pair[1]] == []
-    assert Outcome.PASSED in {row[2] for row in shared}
-
-
-# ---- frames whose variables can be written (3.13) ------------------------------------------------------------------
-
-# Stands for the harness's own, and sends another value.
-CONTEXT = """
-class Context:
-    def __init__(self, context):
-        self.context = context
-    def __getattr__(self, name):
-        return getattr(self.context, name)
-    def send_value(self, value, steps=None):
-        self.context.send_value([66], steps)
-"""
-
-LATE_WORDS = (
-    CONTEXT
-    + """
-class Late(Exception):
-    def __str__(self):
-        frame = self.__traceback__.tb_frame
-        while frame:
-            if "planned" in frame.f_locals:
-                frame.f_locals["context"] = Context(frame.f_locals["context"])
-            frame = frame.f_back
-        return "late"
-raise Late
-"""
-)
-
-
-@pytest.mark.kernel
-@pytest.mark.parametrize(("version", "python"), found_interpreters(), ids=str)
-async def test_the_text_of_an_error_reaches_no_variable_of_the_harness(version: tuple[int, int], python: Path):
-    """It is read after the check, when the harness itself may look at frames."""
-    async with started(python) as worker:
-        result = await worker.run(["sorted('ba')", f"exec({LATE_WORDS!r})", "sorted('ba')"])
-        assert b"66" not in result.report
-        # Until 3.9 the interpreter does not make known who looks at frames, but there nobody can write to them.
-        assert version < (3, 10) or "audit" in result.unsealed
-
-
-SECOND_LOOK = (
-    CONTEXT
-    + """
-import sys
-def f(x):
-    if "@Add" in globals():
-        frame = sys._getframe()
-        while frame:
-            if "planned" in frame.f_locals:
-                frame.f_locals["context"] = Context(frame.f_locals["context"])
-            frame = frame.f_back
-    return x + 1
-"""
-)
-
-
-@pytest.mark.kernel
-@pytest.mark.parametrize("python", [python for _, python in found_interpreters()], ids=str)
-async def test_a_look_at_operands_is_sealed_too(python: Path):
-    async with started(python) as worker:
-        flags = payloads.CALLS_FLAGS.pack(payloads.SHARE | payloads.INSPECT)
-        for program, kinds in (("def f(x): return x + 1", ()), (SECOND_LOOK, ("audit",))):
-            fields = [flags, program.encode(), b"", b"f(1)", b"", b"f(2)"]
-            job = Job(worker.key, messages.JOB_CALLS, fields, DEFAULT_LIMITS, checks=2, seals=3)
-            worker.zygote.run(job)
-            result = await asyncio.wait_for(job.future, 30)
-            assert b"66" not in result.report
-            assert set(kinds) <= set(result.unsealed)
-            assert bool(kinds) == bool(result.unsealed)

@@ -39,7 +39,9 @@ _AUDIT = "daemon/test_audit.py -k 'not verdicts and not never_differ'"
 _BUNDLES = "daemon/test_bundles.py -m 'not kernel'"
 _SERIES = ["daemon/test_series_judged.py", "daemon/test_series.py"]
 _ROWS = "daemon/test_replay.py -m 'not kernel'"
-_SEALS = "daemon/test_seals.py -k 'not each_kind and not with_the_rule'"
+_IN_DAEMONS = ["daemon/test_suites.py", "daemon/test_doctest_and_pytest.py"]  # suites
+_SUITES = ["cell/test_suite_results.py", *_IN_DAEMONS]
+_SEALS = ["daemon/test_seals.py -k 'not each_kind'", "daemon/test_seals_of_texts.py"]
 _RULE = ["cell/test_hermetic.py", "cell/test_hermetic_everywhere.py -k 'not says_the_same and not lets_pass'"]
 _VALUES = ["cell/test_values.py", "cell/test_canonical_bounds.py"]
 _CONTAINERS = ["cell/test_containers.py", "cell/test_containers_read.py"]
@@ -67,15 +69,15 @@ _PAIRS = [
 TESTS = {
     "cruxboxd/zygotes/report.py": [*_REPORT, *_SCRIPTS, *_CHARGING, _BUNDLES],
     "cruxboxd/zygotes/report_parser.py": [*_REPORT, *_SCRIPTS, *_CHARGING, _BUNDLES],
-    "cruxboxd/zygotes/seals.py": ["daemon/test_unsealing.py", _SEALS],
-    "cruxboxd/zygotes/jobs.py": ["daemon/test_jobs.py", _CALLS, _AGAIN, _BUNDLES, _SEALS, _WORKERS],
+    "cruxboxd/zygotes/seals.py": ["daemon/test_unsealing.py", *_SEALS],
+    "cruxboxd/zygotes/jobs.py": ["daemon/test_jobs.py", _CALLS, _AGAIN, _BUNDLES, *_SEALS, _WORKERS],
     "cruxboxd/zygotes/template.py": [
         "daemon/test_templates_played.py", *_TEMPLATE,
     ],
     "cruxboxd/zygotes/outputs.py": ["daemon/test_outputs.py", "daemon/test_files_of_checks.py"],
     "cruxboxd/zygotes/pipe_writer.py": ["daemon/test_large_texts.py"],
     "cruxboxd/zygotes/company.py": ["daemon/test_company.py", "daemon/test_jobs.py", _CALLS, _AGAIN, _BUNDLES, _AUDIT],
-    "cruxboxd/judging/charging.py": [*_CHARGING, _SEALS],
+    "cruxboxd/judging/charging.py": [*_CHARGING, *_SEALS],
     "cruxboxd/judging/outcomes.py": ["daemon/test_verdict.py", "daemon/test_requests.py", *_CHARGING],
     "cruxboxd/judging/comparing.py": ["daemon/test_comparing.py", "daemon/test_verdict.py", *_PROGRAMS],
     "cruxboxd/judging/audit.py": ["daemon/test_differences.py", _AUDIT],
@@ -85,7 +87,7 @@ TESTS = {
     ],
     "cruxboxd/judging/texts.py": [*_JUDGING, *_SCRIPTS, "daemon/test_large_texts.py", _WORKERS],
     "cruxboxd/judging/scripts.py": [
-        *_SCRIPTS, *_JUDGING, _WORKERS, "daemon/test_suites.py", _FORGED, "daemon/test_hang_ups.py",
+        *_SCRIPTS, *_JUDGING, _WORKERS, *_IN_DAEMONS, _FORGED, "daemon/test_hang_ups.py",
     ],
     "cruxboxd/judging/shared_streams.py": ["daemon/test_stdio.py", "daemon/test_shared_streams.py"],
     "cruxboxd/judging/by_calls.py": [*_SERIES, _ROWS, _AUDIT],
@@ -261,12 +263,12 @@ TESTS = {
     "cruxcell/jobs/separated/exchange/partners.py": [
         "cell/test_partners_alone.py", "cell/test_partners.py", *_PAIRS,
     ],
-    "cruxcell/jobs/kept.py": ["cell/test_suite_results.py", "daemon/test_suites.py"],
-    "cruxcell/jobs/pytest_suite.py": ["cell/test_suite_results.py", "daemon/test_suites.py"],
-    "cruxcell/jobs/suite_base.py": ["cell/test_leaving.py", "cell/test_suite_results.py", "daemon/test_suites.py"],
+    "cruxcell/jobs/kept.py": _SUITES,
+    "cruxcell/jobs/pytest_suite.py": _SUITES,
+    "cruxcell/jobs/suite_base.py": ["cell/test_leaving.py", *_SUITES],
     "cruxcell/jobs/program_module.py": ["cell/test_module_names.py", "daemon/test_program_module.py"],
-    "cruxcell/jobs/suites.py": ["cell/test_suite_results.py", "daemon/test_suites.py"],
-    "cruxcell/jobs/unittest_suite.py": ["cell/test_suite_results.py", "daemon/test_suites.py"],
+    "cruxcell/jobs/suites.py": _SUITES,
+    "cruxcell/jobs/unittest_suite.py": _SUITES,
     "cruxcell/protocol/frames.py": [
         "cell/test_frames.py", "cell/test_link.py", "cell/test_frames_native.py", TWIN,
     ],
