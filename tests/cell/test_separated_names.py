@@ -221,8 +221,14 @@ def test_a_module_is_the_test_s_own(f: Any, script: str, told: dict[str, Any], e
 
 
 def test_a_name_of_a_module_that_is_no_part_of_python_is_the_program_s(f: Any):
-    found = Half(f=f, pytest="program", array="other").gets("f(pytest.raises, array.array)")
-    assert (found["pytest"], found["array"]) == ("program", array)
+    found = Half(f=f, hypothesis="program", array="other").gets("f(hypothesis.given, array.array)")
+    assert (found["hypothesis"], found["array"]) == ("program", array)
+
+
+def test_the_framework_s_name_is_that_of_the_framework(f: Any):
+    """A class of the program's by that name would take any error for the one that is raised (`pytest.raises`)."""
+    assert Half(f=f, pytest="program").gets("with pytest.raises(ValueError): f(1)")["pytest"] is pytest
+    assert Half(f=f, pytest="program").gets("f(pytest.raising)")["pytest"] == "program"
 
 
 def test_a_name_that_everybody_has_for_a_package_is_that_where_the_package_is(f: Any):

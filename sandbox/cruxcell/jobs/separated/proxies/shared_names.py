@@ -62,7 +62,8 @@ _OF_OLD = frozenset(
 STDLIB_MODULES = getattr(sys, "stdlib_module_names", _OF_OLD)
 # Names that mean a module to whoever takes attributes of them, and which.
 MODULES = {
-    each: each for each in [*STDLIB_MODULES, "networkx", "numpy", "pandas", "scipy", "sklearn", "sympy", "torch"]
+    each: each
+    for each in [*STDLIB_MODULES, "networkx", "numpy", "pandas", "pytest", "scipy", "sklearn", "sympy", "torch"]
 }
 MODULES.update(np="numpy", nx="networkx", pd="pandas", plt="matplotlib.pyplot", sns="seaborn")
 STAND_INS = []  # type: list[Any]  # functions of the test's process in the places of those of C, by the same names
