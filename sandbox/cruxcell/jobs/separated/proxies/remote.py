@@ -189,6 +189,13 @@ class RemoteType(type):
         # type: () -> Any
         return _items(cls, "__reversed__")
 
+    def __contains__(cls, item):
+        # type: (object) -> bool
+        """As with objects: where what it gives holds the item, the metaclass has to say so, too."""
+        if not any(one is item or one == item for one in cls):
+            return False
+        return not connection[0].is_test or bool(connection[0].ask("special", cls, "__contains__", item))
+
     def __len__(cls):
         # type: () -> Any
         return connection[0].ask("special", cls, "__len__")

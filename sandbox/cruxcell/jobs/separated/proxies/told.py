@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
 OF_OBJECTS = frozenset(["__delattr__", "__dir__", "__getattribute__", "__init__", "__reduce_ex__", "__setattr__"])
-OF_SOME = OF_OBJECTS | frozenset(["__annotations__", "__bool__", "__dict__", "__getitem__", "__iter__", "__len__"])
+OF_SOME = OF_OBJECTS | frozenset(
+    ["__annotations__", "__bool__", "__contains__", "__dict__", "__getitem__", "__iter__", "__len__"]
+)
 _ABSTRACT = frozenset(["collections.abc", "_collections_abc"])
 _PUBLIC = frozenset(
     [
