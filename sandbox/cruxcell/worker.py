@@ -78,7 +78,7 @@ def _lay_out(name, content):
     folder = name.rpartition("/")[0]
     if folder:
         os.makedirs(folder, exist_ok=True)
-    file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     frames.write_all(file, content)
     os.close(file)
 

@@ -31,6 +31,13 @@ def test_files_are_found_and_read_back(native: Client):
     assert verdict.files == {"out.bin": bytes(range(256)), "d/x": b"1", "in/a.txt": b"check"}
 
 
+def test_files_have_the_permissions_that_they_have_on_most_hosts(native: Client):
+    program = (
+        "import os\nopen('n', 'w').close()\nfor name in ('in', 'in/a', 'n'): print(oct(os.stat(name).st_mode)[-3:])"
+    )
+    assert run(native, program, StdioCheck("", "755\n644\n644", files={"in/a": b"1"})).passed
+
+
 @pytest.mark.parametrize("end", ["", "import sys; sys.exit(3)", "1 / 0"])
 def test_what_an_open_file_holds_is_written_at_the_end(native: Client, end: str):
     """As the interpreter does: the namespace goes, and with it the file."""
