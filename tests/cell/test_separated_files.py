@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import filecmp
 import os
+import shutil
 import time
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -240,6 +241,31 @@ def test_a_folder_of_the_script_s_takes_what_is_new_while_it_holds_nothing_else(
     (halves.test / "out" / "own").write_text("42")
     halves.passed.take(["out/a", b"77", ABOUT, "out/e", b"9", ABOUT, "out/own", b"9", ABOUT])
     assert content(halves.test / "out") == {"a": "77", "b": None, "b/c": "8", "own": "42"}
+
+
+def test_a_folder_that_both_have_made_is_gone_for_both_when_the_script_removes_it(halves: Halves):
+    (halves.test / "out").mkdir()
+    (halves.test / "out").chmod(0o711)
+    halves.ask(run=lambda: halves.do(("out", None), ("out/a", "1")))
+    assert content(halves.test) == {"out": None, "out/a": "1"}
+    assert mode_of(halves.test / "out") == 0o711
+    shutil.rmtree(halves.test / "out")
+
+    def run() -> None:
+        assert not (halves.program / "out").exists()
+        halves.do(("out", None), ("out/a", "2"))
+
+    halves.ask(run=run)
+    assert content(halves.test) == {"out": None, "out/a": "2"}
+
+
+def test_a_folder_with_what_is_the_script_s_stays_its_own_whatever_the_program_makes(halves: Halves):
+    (halves.test / "out").mkdir()
+    (halves.test / "out" / "expected").write_text("1")
+    halves.ask(run=lambda: halves.do(("out", None), ("out/a", "1")))
+    assert content(halves.test) == {"out": None, "out/expected": "1"}
+    halves.ask(run=lambda: halves.do(("out/a", False), ("out", False)))
+    assert content(halves.test) == {"out": None, "out/expected": "1"}
 
 
 def test_what_the_script_makes_anew_is_its_own(halves: Halves):

@@ -167,20 +167,27 @@ class PassedFiles:
         for path, content, about in zip(told[0::3], told[1::3], told[2::3]):
             is_content = content is IS_GONE or content is IS_FOLDER or type(content) is bytes
             is_told = is_content and type(about) is tuple and list(map(type, about)) == [int, int, int]
-            if is_told and is_path(path) and self._may_take(path, content):
-                self._made_there.pop(path, None)
-                if self._folder.put(path, content, about):  # else it may be the script's still
-                    self._made_there[path] = hash(content)
-                if type(content) is bytes:
-                    self._say(content[:_MOST_READ])
-                elif content is IS_FOLDER:
-                    permissions[path] = about[1]
+            if is_told and is_path(path):
+                self._take(path, content, about, permissions)
             elif path == _WORKING and type(content) is str:
                 self._enter(content)
         for path in reversed(list(permissions)):
             # What the program does not have stays within the script's reach.
             if permissions[path] & OF_ITS_OWNER == OF_ITS_OWNER or not self._holds_own(path):
                 self._folder.permit(path, permissions[path])
+
+    def _take(self, path, content, about, permissions):
+        # type: (str, Any, tuple[int, int, int], dict[str, int]) -> None
+        if self._may_take(path, content):
+            self._made_there.pop(path, None)
+            if self._folder.put(path, content, about):  # else it may be the script's still
+                self._made_there[path] = hash(content)
+            if type(content) is bytes:
+                self._say(content[:_MOST_READ])
+            elif content is IS_FOLDER:
+                permissions[path] = about[1]
+        elif content is IS_FOLDER and self._is_free(path):
+            self._folder.share(path)  # both have made it, and it is gone for both when one removes it
 
     def _holds_own(self, path):
         # type: (str) -> bool

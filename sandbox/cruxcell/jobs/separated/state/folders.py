@@ -129,6 +129,11 @@ class Folder:
                 pass
             self._is_alike(path, IS_FOLDER)
 
+    def share(self, path):
+        # type: (str) -> None
+        """The other half has this folder, too."""
+        self._is_alike(path, IS_FOLDER)
+
     def enter(self, path):
         # type: (str) -> bool
         """Make it the working folder, if that can be."""
