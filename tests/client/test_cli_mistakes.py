@@ -111,7 +111,7 @@ MISTAKES = [
     (f"{SCORE} --out=", "--out is empty"),
     (f"{SCORE} --out program.py/", "program.py/: ends in / as a folder does, but is a file"),
     ("sample data.jsonl --out o.jsonl --n 0", "1"),
-    ("sample data.jsonl --out o.jsonl --n 100", "data.jsonl: has only 1 different programs, and --n is 100"),
+    ("sample data.jsonl --out o.jsonl --n 100", "data.jsonl: has only 1 different program, and --n is 100"),
     ("filter data.jsonl --out -", "--out must name a file, not -"),
     ("filter data.jsonl --out data.jsonl", "data.jsonl: would overwrite a file it is made from"),
     ("filter data.jsonl --out o.jsonl --rejects o.jsonl", "kept and refused rows are two files"),

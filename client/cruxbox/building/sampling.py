@@ -14,13 +14,15 @@ from collections.abc import Iterable
 
 from cruxbox.building.rows import Row
 from cruxbox.errors import DataError
+from cruxbox.printable import counted
 
 
 class TooFewRows(DataError):
     """There are fewer different rows than are to be drawn; `found` says how many there are, and of what."""
 
-    def __init__(self, n: int, found: int, what: str) -> None:
-        self.found = f"only {found} different {what}"
+    def __init__(self, n: int, found: int, one_per_program: bool) -> None:
+        one = "program" if one_per_program else "pair"
+        self.found = f"only {counted(found, f'different {one}')}{'' if one_per_program else ' of program and input'}"
         super().__init__(f"n is {n}, but there are {self.found}")
 
 
@@ -60,8 +62,7 @@ def select(rows: Iterable[Row], n: int, seed: int = 0, *, one_per_program: bool 
             heapq.heappush(worst_first, -key)
         best[key] = (pair, row)
     if len(best) < n:
-        what = "programs" if one_per_program else "pairs of program and input"
-        raise TooFewRows(n, len(best), what)
+        raise TooFewRows(n, len(best), one_per_program)
     return [best[key][1] for key in sorted(best)]
 
 
@@ -79,8 +80,7 @@ def select_permuted(rows: Iterable[Row], n: int, seed: int = 0, *, one_per_progr
         found.setdefault((row.code,) if one_per_program else (row.code, row.input), row)
         if len(found) == n:
             return list(found.values())
-    what = "programs" if one_per_program else "pairs of program and input"
-    raise TooFewRows(n, len(found), what)
+    raise TooFewRows(n, len(found), one_per_program)
 
 
 def _rank(seed: int, *texts: str) -> int:
