@@ -5,6 +5,7 @@ import sys
 from cruxcell.jobs.separated.proxies.counting import is_ours
 from cruxcell.jobs.separated.proxies.equality import CONTENT
 from cruxcell.jobs.separated.proxies.operations import BESIDES, OPERATORS, SPECIAL, kinds_of, mro_of, offered, own_of
+from cruxcell.jobs.separated.proxies.remote import OF_CLASS, SAID_BY_METACLASS
 from cruxcell.jobs.separated.proxies.runs import connection
 from cruxcell.jobs.separated.proxies.shared_names import MODULES, PLAIN, is_stdlib
 
@@ -82,7 +83,20 @@ def abstract_bases(cls):
     bases = [each for each in mro_of(cls) if each.__module__ in _HAVE_ABSTRACT]
     found = [each.__name__ for each in bases if each.__name__ in {*_ABSTRACT, *_MARKS} and is_stdlib(each)]
     decides = any(name in own_of(each) for each in mro_of(type(cls)) if each is not type for name in _CHECKS)
-    return [*found, _DECIDES] if decides else found
+    return [*found, *([_DECIDES] if decides else ()), *_said_by_metaclass(cls)]
+
+
+def _said_by_metaclass(cls):
+    # type: (type) -> list[str]
+    """What the class of a class says of it where no library's does, behind a mark."""
+    if type(cls) is type:  # as of nearly every class that crosses
+        return []
+    own = [own_of(each) for each in mro_of(type(cls)) if each is not type and not is_stdlib(each)]
+    return [
+        OF_CLASS + name
+        for name in ("__bool__", "__contains__", "__len__", "__str__")
+        if any(name in each for each in own)
+    ]
 
 
 def public_names(cls):
@@ -107,6 +121,9 @@ def register(cls, names):
             _mark(cls, getattr(__import__(_MARKS[name]), name, None))
         elif name == _DECIDES and connection[0].is_test:
             _let_decide(cls)
+    said = frozenset([name[len(OF_CLASS) :] for name in names if name.startswith(OF_CLASS)])
+    if said and connection[0].is_test:
+        type.__setattr__(cls, SAID_BY_METACLASS, said)
 
 
 def _let_decide(cls):
