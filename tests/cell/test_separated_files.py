@@ -268,6 +268,19 @@ def test_a_folder_with_what_is_the_script_s_stays_its_own_whatever_the_program_m
     assert content(halves.test) == {"out": None, "out/expected": "1"}
 
 
+def test_a_file_of_the_program_s_that_the_script_empties_is_empty_for_both(halves: Halves):
+    halves.ask(run=lambda: halves.do(("log", "1")))
+    (halves.test / "log").write_text("")
+    (halves.test / "own").write_text("")
+
+    def run() -> None:
+        assert content(halves.program) == {"log": ""}
+        halves.do(("log", "2"))
+
+    halves.ask(run=run)
+    assert content(halves.test) == {"log": "2", "own": ""}
+
+
 def test_what_the_script_makes_anew_is_its_own(halves: Halves):
     halves.ask(run=lambda: halves.do(("a", "7")))
     (halves.test / "a").write_text("42")

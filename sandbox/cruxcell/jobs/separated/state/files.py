@@ -138,7 +138,7 @@ class PassedFiles:
         present = folder.present() if self._passed or folder.has_any() else {}
         for path in folder.gone(present):
             told += folder.told(path)
-        passed = 0
+        passed = -1
         while passed != len(self._passed):  # what is told may name more
             passed = len(self._passed)
             told += self._passed_of(present)
@@ -149,6 +149,7 @@ class PassedFiles:
         folder, told = self._folder, []  # type: Folder, list[Any]
         for path, looks in sorted(present.items()):
             is_passed = self._is_passed(path) or (looks is IS_FOLDER and self._leads(path))
+            is_passed = is_passed or self._is_emptied(path, looks)
             if is_passed and folder.has_changed(path):
                 if looks is not IS_FOLDER and not folder.has(path) and not self._is_passed(path, False):
                     raise ValueError(SAID)
@@ -157,6 +158,11 @@ class PassedFiles:
                 if type(told[-2]) is bytes:
                     self._note_words(told[-2][:_MOST_READ])
         return told
+
+    def _is_emptied(self, path, looks):
+        # type: (str, Any) -> bool
+        """Is it a file that the program has, and there is nothing in it that could be expected?"""
+        return type(looks) is tuple and not looks[1] and self._folder.has(path)
 
     def take(self, told):
         # type: (Any) -> None
