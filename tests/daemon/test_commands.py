@@ -5,10 +5,12 @@ from __future__ import annotations
 import errno
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cruxboxd.settings.config import Config, ConfigError, PreloadSpec, RuntimeSpec
@@ -127,6 +129,26 @@ def test_a_compiler_is_not_waited_for_either(tmp_path: Path, monkeypatch: pytest
     thread.join(40)
     assert ends[0] - began < 20
     assert list((tmp_path / "cache").iterdir()) == []
+
+
+def test_secrets_of_the_daemon_are_on_no_command_line(monkeypatch: pytest.MonkeyPatch):
+    """Whoever is on the host can read those."""
+    monkeypatch.setenv("CRUXBOX_TOKEN", "a secret")
+    seen: list[str] = []
+    popen = subprocess.Popen
+
+    def watched(command: list[str], **more: Any) -> subprocess.Popen[bytes]:
+        seen.extend(command)
+        return popen(command, **more)
+
+    monkeypatch.setattr(subprocess, "Popen", watched)
+    done = Commands().complete([sys.executable, "-c", "import os; print(os.environ['CRUXBOX_TOKEN'])"], 30)
+    assert (done.returncode, done.stdout) == (0, "a secret\n")
+    assert sys.executable in seen
+    assert not [each for each in seen if "a secret" in each]
+    assert (
+        Commands().run([sys.executable, "-c", "import os; print(os.environ.get('CRUXBOX_TOKEN'))"], 30, {}) == b"None\n"
+    )
 
 
 def test_one_that_is_completed_says_how_it_ended():

@@ -46,7 +46,7 @@ class Commands:
         """The same with what `subprocess.run` would have of it: its exit status and both streams, as text. It has this
         process's environment."""
         with _file() as said, _file() as complained:
-            status = self._run_to_its_end(command, timeout_s, (said.fileno(), complained.fileno()), os.environ)
+            status = self._run_to_its_end(command, timeout_s, (said.fileno(), complained.fileno()), None)
             texts = []
             for file in (said, complained):
                 file.seek(0)
@@ -54,7 +54,7 @@ class Commands:
             return subprocess.CompletedProcess(list(command), status, *texts)
 
     def _run_to_its_end(
-        self, command: Sequence[str], timeout_s: float, outputs: tuple[int, int], environment: Mapping[str, str]
+        self, command: Sequence[str], timeout_s: float, outputs: tuple[int, int], environment: Mapping[str, str] | None
     ) -> int:
         with _file() as told:
             process = self._begin(tied(command, environment, told.fileno()), outputs, told.fileno())

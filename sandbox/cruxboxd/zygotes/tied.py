@@ -15,20 +15,23 @@ from collections.abc import Mapping, Sequence
 _PR_SET_PDEATHSIG = 1
 _TIED = f"""import ctypes, os, sys
 parent, channel, count = map(int, sys.argv[1:4])
-rest = sys.argv[4:]
+given, command = sys.argv[4 : 4 + max(count, 0)], sys.argv[4 + max(count, 0) :]
 tied = ctypes.CDLL(None).prctl({_PR_SET_PDEATHSIG}, {signal.SIGKILL:d}, 0, 0, 0) == 0
 if tied and os.getppid() == parent:
     try:
-        os.execvpe(rest[count], rest[count:], dict(item.split("=", 1) for item in rest[:count]))
+        environment = os.environ if count < 0 else dict(item.split("=", 1) for item in given)
+        os.execvpe(command[0], command, environment)
     except OSError as error:
         os.write(channel, b"%d" % error.errno)
 os._exit(1)"""
 
 
-def tied(command: Sequence[str], environment: Mapping[str, str], channel: int) -> list[str]:
-    """What executes `command` with this environment. It ends with the thread that starts it. Where it cannot be
+def tied(command: Sequence[str], environment: Mapping[str, str] | None, channel: int) -> list[str]:
+    """What executes `command` with this environment, or with this process's (None), which may hold secrets: whoever is
+    on the host can read what stands on a command line. It ends with the thread that starts it. Where it cannot be
     executed, the descriptor of this number is told why, for `why_not`."""
-    told = [str(os.getpid()), str(channel), str(len(environment)), *map("=".join, environment.items())]
+    given = [] if environment is None else list(map("=".join, environment.items()))
+    told = [str(os.getpid()), str(channel), str(-1 if environment is None else len(given)), *given]
     return [sys.executable, "-I", "-S", "-c", _TIED, *told, *command]
 
 
