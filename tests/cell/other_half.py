@@ -27,6 +27,7 @@ class Other:
         self.ended: list[Any] = []
         self.is_own = False
         self.has_cancelled = False
+        self.compared_by_identity = False
         self.means = True
         self.named = frozenset(["__secret", "__iter__", "__array_struct__"])
         self.calls: Callable[[], object] | None = None

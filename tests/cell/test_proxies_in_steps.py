@@ -63,6 +63,15 @@ def test_a_context_manager_deals_with_what_the_script_raised_by_itself(
         with pytest.raises(StopIteration) as info:
             manager.__aexit__(type(error), error, None).send(None)
         assert info.value.value is is_dealt_with
+    heard: list[Any] = []
+
+    def ask(*told: object) -> object:
+        heard.extend(told)
+        return says
+
+    assert runs.exited(ask, type(error), error, None) is (is_dealt_with if either.is_test else says)
+    assert heard[0] is type(error)
+    assert heard[1] is error if error is not FAILED or not either.is_test else heard[1].args == ()
 
 
 @pytest.mark.parametrize(

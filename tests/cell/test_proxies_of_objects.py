@@ -83,6 +83,19 @@ def test_who_has_an_answer_of_its_own_to_an_object_is_asked(other: Other):
             thing + each
 
 
+def test_that_an_object_is_another_is_noted_where_the_other_operand_has_no_say(other: Other):
+    thing, own = other.thing("__eq__"), type("Own", (), {"__eq__": lambda _self, _other: True})()
+    assert (thing == own, other.compared_by_identity) == (True, False)
+    for each in (8, "a", other.thing()):
+        other.compared_by_identity = False
+        assert (thing == each, other.compared_by_identity) == (False, True)
+
+
+def test_an_object_that_was_made_here_has_no_number(other: Other):
+    with pytest.raises(TypeError, match=r"class A was made in the test's process, by object\.__new__"):
+        facts.number_of(object.__new__(other.cls()))
+
+
 def test_arithmetic_is_between_objects_and_gives_one(other: Other):
     one, two = other.thing("__add__ __iadd__ __neg__"), other.thing("__add__")
     for give in (operator.add, operator.iadd):

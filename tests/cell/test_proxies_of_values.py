@@ -10,7 +10,14 @@ import pytest
 from cruxcell.jobs.separated.proxies import facts, placing
 from cruxcell.jobs.separated.proxies.asking import own_of_value
 from cruxcell.jobs.separated.proxies.remote import RemoteObject
-from other_half import Other, either_half, number, other_half, own_dict  # noqa: F401 - fixtures among them
+from other_half import (  # noqa: F401 - fixtures among them
+    Other,
+    connected,
+    either_half,
+    number,
+    other_half,
+    own_dict,
+)
 
 
 def test_a_value_answers_for_itself(either: Other):
@@ -188,3 +195,18 @@ def test_what_comes_of_two_flags_is_a_flag_where_it_is_the_number(other: Other):
     with pytest.raises(Exception, match="is not what the plain type gives"):
         assert one | two
     assert len(three) == 2
+
+
+def test_a_candidate_asks_what_comes_of_flags_of_the_test_s():
+    with connected(Other(is_test=False)) as other:
+        cls = other.cls(int, offers="IntFlag __or__ __contains__")
+        one = cls.__new__(cls, 1)
+        facts.give_number(one, 7)
+        assert (one | 2, one | one, 1 in one, "__and__" in own_dict(cls)) == (8, 8, True, False)
+        assert [each[2] for each in other.asked] == ["__or__", "__or__", "__contains__"]
+
+
+def test_only_objects_look_for_methods_that_every_object_has_and_only_in_the_test(either: Other):
+    either.named = frozenset(["__init__"])
+    has = ["__getattribute__" in own_dict(each) for each in (either.cls(), either.cls(int))]
+    assert has == [either.is_test, False]

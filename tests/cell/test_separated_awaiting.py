@@ -51,6 +51,21 @@ def test_what_is_awaited_may_be_closed_or_thrown_into(awaited: Awaited):
     assert awaited._runs == {}
 
 
+def test_what_is_thrown_into_before_its_first_step_does_not_begin(awaited: Awaited):
+    begun: list[int] = []
+
+    async def begins() -> None:
+        begun.append(1)
+
+    thrown, closed = begins(), begins()
+    with pytest.raises(KeyError, match="thrown"):
+        awaited.step(thrown, "throw", KeyError("thrown"))
+    assert awaited.step(closed, "close") is None
+    assert begun == []
+    thrown.close()
+    closed.close()
+
+
 def test_what_cancels_itself_was_cancelled(awaited: Awaited):
     async def cancels() -> None:
         raise asyncio.CancelledError

@@ -151,6 +151,8 @@ def test_what_a_candidate_has_evaluated_in_the_midst_of_the_script_s_own_is_not_
     asked = Asked(lambda: frame_of_pandas.eval("a > @limit", local_dict={"limit": 1}))
     assert frame_of_pandas.eval("a > @asked.limit", local_dict={"asked": asked}).tolist() == [False, True]
     assert asked.found == "ran", "of the script's own"
+    own = frame_of_pandas.eval("a > @asked.limit - 1 + @limit", local_dict={"asked": asked, "limit": 1})
+    assert own.tolist() == [False, True], "what is left of it is the script's own as well"
 
 
 def test_where_there_is_no_pandas_no_expression_is_followed(monkeypatch: pytest.MonkeyPatch):

@@ -101,6 +101,14 @@ def test_an_object_without_such_a_class_equals_itself_alone():
         assert own != [1]
 
 
+def test_what_gives_another_of_its_class_is_asked_and_what_gives_a_value_is_reckoned():
+    offers = ["~datetime:date", "+__add__", "+__sub__"]
+    members = {**libraries.told(offers, True), "__add__": lambda *_: "asked", "__sub__": lambda *_: "asked"}
+    day = type("Day", (), {**members, **library_values.reckoned(offers, members), "year": 2020, "month": 1, "day": 2})()
+    assert day + datetime.timedelta(1) == "asked"
+    assert day - datetime.date(2020, 1, 1) == datetime.timedelta(1)
+
+
 def test_nothing_is_asked_while_a_message_is_read(monkeypatch):
     own = stand(["~collections:UserList"], data=property(lambda self: pytest.fail("it was asked")))()
     monkeypatch.setattr(library_values, "is_reading", lambda: True)

@@ -33,7 +33,7 @@ class Heard:
 
     def __init__(self) -> None:
         self.is_foreign, self.opens = True, False
-        texts = "'import os', 'a > @limit', 'limit', 'limit + 1', 'a > @asked.limit'"
+        texts = "'import os', 'a > @limit', 'limit', 'limit + 1', 'a > @asked.limit', 'a > @asked.limit - 1 + @limit'"
         script = compile(f"def f(n): return n\ntexts = {texts}", CHECK, "exec", 0, True)
         self.own = next(each for each in script.co_consts if isinstance(each, type(script)))
         self.texts = Texts(self._hear, script, lambda: self.is_foreign, self._leave, self._may_open)
