@@ -19,6 +19,7 @@ PLAIN = [
 ]
 WITH_FILES = [
     ([b"def f(): return open('x')"], False),
+    ([b"import re\ndef f(): return open('x')"], False),
     ([b"import tempfile"], False),
     ([b"import io\ndef f(): io.FileIO('x', 'w')", b"f()"], False),
     ([b"from pathlib import Path", b"f(1)"], False),
@@ -29,6 +30,7 @@ WITH_FILES = [
     ([b"from\tos . path\timport join"], True),
     ([b"from os \\\n  import path"], True),
     ([b"from os \\\r\n  import path"], True),
+    ([b"from os \\\n  import math"], True),
     ([b"__import__('os')"], True),
     ([b"try: import math\nexcept: pass"], True),
     ([b"x = 1; import math"], True),
@@ -83,4 +85,5 @@ def test_what_a_text_imports_is_seen_with_the_rest():
     many = b"".join([b"import m%d\n" % number for number in range(40)])
     found = [looks.look_at(text).modules for text in (b"x = 1", b"import re, os.path as p", many)]
     assert found == [frozenset(), {b"re", b"os"}, {b""}]
+    assert looks.look_at(b"import re, numpy", ("numpy", "pandas")).packages == ("numpy",)
     assert looks.look_at(b"import re\n" + bytes(looks._MOST_READ)).modules == {b""}
