@@ -75,6 +75,7 @@ TESTS = {
         "daemon/test_templates_played.py", *_TEMPLATE,
     ],
     "cruxboxd/zygotes/outputs.py": ["daemon/test_outputs.py", "daemon/test_files_of_checks.py"],
+    "cruxboxd/zygotes/launch.py": ["daemon/test_launch.py", "daemon/test_templates_played.py"],
     "cruxboxd/zygotes/looks.py": ["daemon/test_needs_scratch.py"],
     "cruxboxd/zygotes/pipe_writer.py": ["daemon/test_large_texts.py"],
     "cruxboxd/zygotes/company.py": ["daemon/test_company.py", "daemon/test_jobs.py", _CALLS, _AGAIN, _BUNDLES, _AUDIT],
