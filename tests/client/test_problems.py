@@ -105,6 +105,8 @@ ORACLES = [
      ["(z): return [z / 3 * 1j, 1.5]"], ["(z): return [z, 1.5]"]),
     (native(902, "ends", "(x): return [x / 3, x * math.inf]", [2.0]),
      ["(x): return [x * (1 / 3), math.inf]"], ["(x): return [x / 3, 1.0]", "(x): return [x / 3, -math.inf]"]),
+    *((native(910 + at, name, "(x): return [x / 3]", [2.0]), ["(x): return [x * (1 / 3)]"], ["(x): return [x]"])
+      for at, name in enumerate(["abs", "all", "enumerate", "exec", "float", "isinstance", "len", "list", "type", "zip"])),
 ]  # fmt: skip
 
 

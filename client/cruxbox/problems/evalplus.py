@@ -7,7 +7,9 @@ are those of evalplus 0.3 (`evalplus/eval/__init__.py`, `evalplus/eval/_special_
 
 from __future__ import annotations
 
+import builtins
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -117,6 +119,7 @@ def scripts_of(record: Mapping[str, Any]) -> dict[str, str]:
     script = _SCRIPT
     if task_id == "HumanEval/32":
         script, atol = _SCRIPT_OF_ROOTS, atol or 1e-4
+    script, same, oracle = (_with_pythons_own(text, entry_point) for text in (script, same, oracle))
     found = {}
     for name in ("base", "plus"):
         inputs = _inputs(task_id, record[f"{name}_input"] if name == "base" else record.get("plus_input") or [])
@@ -126,6 +129,14 @@ def scripts_of(record: Mapping[str, Any]) -> dict[str, str]:
                 oracle=oracle,
             )  # fmt: skip
     return found
+
+
+def _with_pythons_own(text: str, entry_point: str) -> str:
+    """A candidate's function that is named like one of Python's has that name in the script, too. The script takes
+    Python's own of their module then."""
+    if not hasattr(builtins, entry_point):
+        return text
+    return re.sub(rf"\b{re.escape(entry_point)}\b", f'__import__("builtins").{entry_point}', text)
 
 
 # ---- what JSON made of the inputs ----------------------------------------------------------------------------------
