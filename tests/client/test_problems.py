@@ -106,7 +106,7 @@ ORACLES = [
     (native(902, "ends", "(x): return [x / 3, x * math.inf]", [2.0]),
      ["(x): return [x * (1 / 3), math.inf]"], ["(x): return [x / 3, 1.0]", "(x): return [x / 3, -math.inf]"]),
     *((native(910 + at, name, "(x): return [x / 3]", [2.0]), ["(x): return [x * (1 / 3)]"], ["(x): return [x]"])
-      for at, name in enumerate(["abs", "all", "enumerate", "exec", "float", "isinstance", "len", "list", "type", "zip"])),
+      for at, name in enumerate(["abs", "all", "exec", "float", "isinstance", "len", "list", "type", "zip"])),
 ]  # fmt: skip
 
 
