@@ -27,7 +27,7 @@ from cruxcell.jobs.separated.proxies.remote import (
 )
 from cruxcell.jobs.separated.proxies.runs import connection
 from cruxcell.jobs.separated.proxies.signatures import PARTS, FunctionOf
-from cruxcell.jobs.separated.proxies.special_methods import hash_of_object, special
+from cruxcell.jobs.separated.proxies.special_methods import FUNCTION_TYPE, METHOD_TYPE, hash_of_object, special
 from cruxcell.namespace import CANDIDATE
 
 TYPE_CHECKING = False
@@ -83,7 +83,7 @@ def make_class(  # noqa: PLR0917 - what a class is written as
     if "__eq__" in namespace:
         namespace["__hash__"] = hash_of_object if "__hash__" in offers else object.__hash__
     namespace.update({each[1:]: None for each in offers if each[:1] == NONE and each[1:] in MAY_BE_NONE})
-    if is_test and not DESCRIPTORS.isdisjoint(offers) and stands_for not in (_FUNCTION_TYPE, _METHOD_TYPE):
+    if is_test and not DESCRIPTORS.isdisjoint(offers) and stands_for not in (FUNCTION_TYPE, METHOD_TYPE):
         namespace["__set_name__"] = _is_no_descriptor_here
     if not is_test:
         namespace.update({each[1:]: Asked(each[1:]) for each in offers if each[:1] == "."})
@@ -134,13 +134,13 @@ def _of_known_class(stands_for):
     # type: (object) -> dict[str, Any]
     """What an object has that says it is of a class of the standard library."""
     found = {"__class__": property(lambda _self: stands_for)}  # type: dict[str, Any]
-    if stands_for is _FUNCTION_TYPE:  # a decorator's, say, among the methods of a class of this side
+    if stands_for is FUNCTION_TYPE:  # a decorator's, say, among the methods of a class of this side
         found["__get__"] = _bound
         if connection[0].is_test:  # doctest looks whether they are those of the script
             found["__globals__"] = property(lambda _self: {})
         else:
             found.update(PARTS)
-    elif stands_for is _METHOD_TYPE and not connection[0].is_test:
+    elif stands_for is METHOD_TYPE and not connection[0].is_test:
         found["__func__"] = property(FunctionOf)
     return found
 
@@ -180,11 +180,7 @@ def _is_no_descriptor_here(self, cls, name):
 
 def _bound(self, instance, _owner=None):
     # type: (Any, object, object) -> Any
-    return self if instance is None else _METHOD_TYPE(self, instance)
-
-
-_FUNCTION_TYPE = type(_bound)
-_METHOD_TYPE = type(RemoteType.mro.__get__(RemoteObject))  # type: Any
+    return self if instance is None else METHOD_TYPE(self, instance)
 
 
 def _documentation(self):

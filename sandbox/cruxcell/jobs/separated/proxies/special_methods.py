@@ -53,7 +53,9 @@ if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
 
-_FUNCTIONS = (type(lambda: None), type(RemoteType.mro.__get__(RemoteObject)), type(len))
+FUNCTION_TYPE = type(lambda: None)
+METHOD_TYPE = type(RemoteType.mro.__get__(RemoteObject))  # type: Any
+_FUNCTIONS = (FUNCTION_TYPE, METHOD_TYPE, type(len))
 
 
 def special(name, is_test, is_run):
