@@ -129,8 +129,9 @@ def parse_json(text: str | bytes, *, unique: bool = False) -> Any:
     except NotJson:
         raise
     except json.JSONDecodeError as error:
-        phrase = f"is not JSON: {error.msg} (column {error.colno})" if text.strip() else "is empty"
-        raise NotJson(phrase, error.lineno) from None
+        if not text.strip():
+            raise NotJson("is empty") from None
+        raise NotJson(f"is not JSON: {error.msg} (column {error.colno})", error.lineno) from None
     except UnicodeDecodeError as error:
         raise NotJson(_not_utf8(error)) from None
     except RecursionError:

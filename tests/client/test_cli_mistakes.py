@@ -306,6 +306,7 @@ MISSING = [
     ("pyarrow", "filter data.jsonl --out o.parquet", "parquet"),
     ("pyarrow", "steps data.jsonl --out o.parquet", "parquet"),
     ("pyarrow", "extract candidates good.json --out o.parquet", "parquet"),
+    ("openai", "run data.jsonl --mode input --base-url http://127.0.0.1:9/v1 --model m --out runs", "generate"),
 ]
 
 

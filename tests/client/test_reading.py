@@ -18,7 +18,7 @@ from cruxbox.problems import contests
 from cruxbox.problems.functions import problem_of
 from cruxbox.problems.reading import read_problems
 from cruxbox.problems.records import BadRow, records
-from cruxbox.reading import NotJson, parse_json, parse_row, read_bytes
+from cruxbox.reading import NotJson, parse_json, parse_row, read_bytes, read_json
 from cruxbox.stats.scored import read_scored
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -60,6 +60,14 @@ def test_a_line_that_is_no_row_says_what_a_row_is(line, phrase):
     with pytest.raises(NotJson) as error:
         parse_row(line)
     assert str(error.value).endswith(phrase)
+
+
+def test_a_file_of_blanks_is_empty_in_no_line(tmp_path):
+    path = tmp_path / "blank.json"
+    path.write_text(" \n\n\n")
+    with pytest.raises(DataError) as error:
+        read_json(path)
+    assert str(error.value) == f"{path}: is empty"
 
 
 def test_a_file_without_end_is_refused(monkeypatch):

@@ -17,6 +17,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Union
 
+from cruxbox import sentences
 from cruxbox.building.calls import function_and_call
 from cruxbox.building.edits import Edit, rewrite
 from cruxbox.building.scopes import Kind, Resolution, Scope, Site, resolve
@@ -81,7 +82,9 @@ def anonymize(code: str, input: str = "", function_name: str = "") -> Anonymized
         raise AnonymizeError(f"does not parse: {error.msg} (line {error.lineno})") from error
     except (RecursionError, MemoryError) as error:
         raise AnonymizeError("is nested too deeply to parse") from error
-    except ValueError as error:  # a null byte, a lone surrogate, an f-string that ast.unparse cannot write
+    except UnicodeEncodeError as error:
+        raise AnonymizeError(sentences.surrogate("row", error)) from error
+    except ValueError as error:  # a null byte, an f-string that ast.unparse cannot write
         raise AnonymizeError(f"cannot be renamed: {error}") from error
 
 

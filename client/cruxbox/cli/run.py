@@ -76,7 +76,7 @@ def command(
     rows = read_dataset(data)
     name = f"{_safe(model)}{_way(template, cot, style)}_temp{temperature:g}_{mode.value}"
     endpoints = generating.Endpoints(base_url, key_env, timeout, concurrency, retries)
-    _try_out(running)
+    _try_out(running, endpoints)
     _make(out / "scored")
     prompts, raw = out / f"{name}.prompts.jsonl", out / f"{name}.raw.jsonl"
     write_records(prompts, (chosen.record(row) for row in rows.values()))
@@ -96,8 +96,10 @@ def command(
         note(f"{total}, {progress.cached:,} of them from an earlier run; all files are in {out}")
 
 
-def _try_out(running: Running) -> None:
-    """Completions take hours, or cost money: first, is there a server that takes these options?"""
+def _try_out(running: Running, endpoints: generating.Endpoints) -> None:
+    """Completions take hours, or cost money: first, is there all that asks for them, and a server that takes these
+    options?"""
+    endpoints.open()
     with running.connect() as client:
         client.check([Task("", [EvaluateCheck("None")])])
 
