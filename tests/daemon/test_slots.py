@@ -235,3 +235,19 @@ def test_a_slow_worker_leaves_cpus_to_others_and_a_pair_has_one(monkeypatch, mod
     monkeypatch.setattr(os, "getpriority", lambda *_: 0)
     clocks.step_back(1234, modest, seat)
     assert given.get(1234) == left
+
+
+@pytest.mark.parametrize(
+    ("zygotes", "workers", "lowered"),
+    [
+        (0, 0, 10), (-5, 0, 10), (-5, -5, 10), (0, 10, 10),
+        (5, 5, 11), (5, 10, 11), (10, 10, 16), (10, 15, 16), (10, 16, 16), (19, 19, 19),
+    ],
+)  # fmt: skip
+def test_a_slow_worker_comes_behind_all_that_are_fast(monkeypatch, zygotes, workers, lowered):
+    """However low the daemon's priority is: workers have that, or come before it with their zygote."""
+    given = []
+    monkeypatch.setattr(os, "getpriority", lambda _, pid: workers if pid else zygotes)
+    monkeypatch.setattr(os, "setpriority", lambda *asked: given.append(asked))
+    clocks.step_back(1234, 0)
+    assert given == [(os.PRIO_PROCESS, 1234, lowered)]

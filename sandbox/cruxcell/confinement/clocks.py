@@ -300,11 +300,12 @@ def step_back(pid, modest, seat=None):
 
     Without the second, another check has to wait for the end of the worker's time slice. On a kernel without preemption
     that is up to a tick, whatever the priorities. Of a pair only one half works at a time: on a CPU of its own each
-    would wake the other from its sleep, which takes longer than most calls do. A host that refuses any of this, or
-    where the priority is as low already, does without.
+    would wake the other from its sleep, which takes longer than most calls do. A host that refuses any of this does
+    without. The priority is lower than that of any fast worker, also where this one had all that its zygote is ahead by.
     """
     try:
-        lowest = max(_NICE_OF_SLOW_WORKERS, os.getpriority(os.PRIO_PROCESS, pid) + 1)
+        ours, own = [os.getpriority(os.PRIO_PROCESS, each) for each in (0, pid)]
+        lowest = max(_NICE_OF_SLOW_WORKERS, ours + messages.ZYGOTE_AHEAD + 1, own)
         os.setpriority(os.PRIO_PROCESS, pid, min(lowest, 19))
         cpus = sorted(os.sched_getaffinity(0))
         left = cpus[(len(cpus) + 3) // 4 :] if modest and len(cpus) > 1 else cpus
