@@ -22,6 +22,7 @@ from cruxboxd.server.process import (
 from cruxboxd.server.told import Told
 from cruxboxd.settings.config import Config, check_config, metrics_address
 from cruxboxd.telemetry.exporter import Exporter
+from cruxboxd.telemetry.logs import written_beside
 from cruxboxd.zygotes.commands import Commands
 
 log = logging.getLogger(__name__)
@@ -37,6 +38,7 @@ async def serve(config: Config) -> None:
     async with contextlib.AsyncExitStack() as at_end:
         told = at_end.enter_context(Told())
         config = _fitted(config)
+        at_end.enter_context(written_beside())
         engine = await at_end.enter_async_context(made_engine(config))
         await engine.open()
         told.is_waited_for()
