@@ -32,6 +32,9 @@ _OPTIONS: list[tuple[str, Any]] = [
     # NATs and load balancers drop silent streams; the daemon allows a ping every 10 s.
     ("grpc.keepalive_time_ms", 30_000),
     ("grpc.keepalive_timeout_ms", 10_000),
+    # gRPC pings for its own measures, too. While it waits for an answer to that, by default a minute, it sends no other
+    # ping, and the work of a server that has stopped without a word goes to no other one.
+    ("grpc.http2.ping_timeout_ms", 20_000),
     ("grpc.http2.max_pings_without_data", 0),
     # A daemon that starts or restarts is there in a second or two; the default would look for it much later. Two
     # attempts a second are also the most that a server which is gone costs.

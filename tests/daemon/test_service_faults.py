@@ -17,7 +17,7 @@ from pathlib import Path
 import grpc
 import psutil
 import pytest
-from cruxbox import CallCheck, Client, Limits, Outcome, StdioCheck, Task, Unavailable
+from cruxbox import CallCheck, Client, Limits, Outcome, StdioCheck, Task, Unavailable, channel
 from cruxbox.errors import CruxboxError
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 from cruxbox_proto.v1 import sandbox_pb2_grpc as rpc
@@ -144,6 +144,25 @@ def test_one_of_three_daemons_is_killed(tmp_path):
         assert seen == outcomes
         # Streams go round those that were connected when they began: who is left did the rest, not each a share of it.
         assert any(each.metric("cruxbox_verdicts_total", outcome="PASSED") for each in three[1:])
+
+
+def test_one_of_two_daemons_says_nothing_any_more(tmp_path, monkeypatch):
+    """Its host is gone, or it is stopped: no connection breaks. The client waits a tenth of its time for words."""
+    sooner = [(name, value // 10 if name.endswith("timeout_ms") else value) for name, value in channel._OPTIONS]
+    monkeypatch.setattr(channel, "_OPTIONS", sooner)
+    tasks, outcomes = work(20)
+    with Served(tmp_path / "1", workers=1) as first, Served(tmp_path / "2", workers=1) as second:
+        seen, stopped_at = [], 0.0
+        with Client(f"ipv4:{first.target},{second.target}", retries=20, window=60) as client:
+            for number, verdict in enumerate(client.stream(tasks)):
+                seen.append(verdict.outcome)
+                if number == 20:
+                    stopped_at = time.monotonic()
+                    first.process.send_signal(signal.SIGSTOP)
+        took_s = time.monotonic() - stopped_at
+        first.process.send_signal(signal.SIGCONT)
+    assert seen == outcomes
+    assert took_s < 50  # gRPC's own pings are answered within a minute, or the connection ends
 
 
 def test_sigterm_under_load(tmp_path):
