@@ -66,6 +66,16 @@ WHOLE = "def mean(xs):\n    return sum(xs) / len(xs)\n"
         f"[BEGIN]\n{WHOLE}\n[DONE]\n",  # MBPP's paper
         f"{WHOLE}[DONE]\n\nYou are an expert Python programmer.\n[BEGIN]\ndef mean(xs): return 0\n[DONE]",
         f"First add.\n[PYTHON]\r\n{WHOLE}\n[/PYTHON]\n[TESTS]\nassert mean([1]) == 2\n[/TESTS]",
+        f"````markdown\n# Mean\n```python\n{WHOLE}```\n````\n",
+        f"```Markdown\n```python\n{WHOLE}```\n```\n",
+        f"{WHOLE}\nExplanation\n\nThe function adds.\n",
+        f"{BODY}\nExplanation\n\nThe function adds.\n",
+        f"python\n{WHOLE}",
+        f"python\r# \x0c\u2028\r\n{WHOLE}Done\n",
+        f"Answer: see\n\n@staticmethod\n{WHOLE}\nComplexity: O(n)\nDone\n",
+        f"from typing import Callable\ndef _mean(xs):\n{BODY}\nmean: Callable = _mean\n",
+        "10. ```python\n" + "".join(f"    {line}\n" for line in WHOLE.splitlines()) + "    ```\n",
+        "-\t```python\n" + "".join(f"\t{line}\n" for line in WHOLE.splitlines()) + "\t```\nIt adds.\n",
         "    return added(xs) / len(xs)\n\ndef added(xs):\n    return sum(xs)\n\nprint(mean([]))\n",
     ],
 )
@@ -73,6 +83,11 @@ def test_code_comes_out_of_chat(text):
     namespace: dict = {}
     exec(sanitized(text, "mean", PROMPT), namespace)
     assert namespace["mean"]([1, 2]) == 1.5
+
+
+@pytest.mark.parametrize("text", ["x\n", "x; y = 1\n", "y = 1; x\n", "a: int\nb: str", f"y = 1\nx\n{WHOLE}"])
+def test_a_word_stays_where_it_is_not_beside_the_code(text):
+    assert sanitized(text, "") == text
 
 
 @pytest.mark.parametrize("between", ["Or rather, with an answer for no numbers:\n", "```\n[1, 2]\n```\nBetter:\n"])

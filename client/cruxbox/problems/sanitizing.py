@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import textwrap
 from collections.abc import Sequence
 from itertools import islice
 
@@ -12,10 +13,13 @@ from cruxbox.problems.heads import behind
 # A fence ends where one of its kind stands no deeper, as in Markdown: not at one in a docstring. Each part of its line
 # is all that can be of it, or a line without an end would be read once for each way to part it.
 _FENCE = re.compile(
-    r"^(?P<indent>[ \t]*)(?P<marks>```|~~~)[`~]*(?![`~])[ \t]*(?![ \t])(?P<language>[\w+-]*)(?![\w+-])[^\n]*\n"
-    r"(?P<code>.*?)(?:^(?:(?P=indent))? {0,3}(?P=marks)|\Z)",
+    r"^(?P<indent>[ \t]*)(?P<item>(?:[-*+]|\d{1,3}[.)])[ \t]{1,4})?(?P<marks>```|~~~)[`~]*(?![`~])"
+    r"[ \t]*(?![ \t])(?P<language>[\w+-]*)(?![\w+-])[^\n]*\n"
+    r"(?P<code>.*?)(?:^(?:(?P=indent))?(?(item)[ \t]{0,4}| {0,3})(?P=marks)|\Z)",
     re.DOTALL | re.MULTILINE,
 )
+# A fence around the whole answer, with fences in it.
+_AROUND = re.compile(r"^[ \t]*(?:```[`]*|~~~[~]*)[ \t]*(?:markdown|md)[ \t\r]*$\n?", re.MULTILINE | re.IGNORECASE)
 # What models of chat write around their answer: what they thought, and where it ends.
 _THOUGHT, _END, _TOKEN = "</think>", "</s>", re.compile(r"<\|\w+\|>")
 # Lines around the answer in the prompts of MBPP's paper and of Code Llama.
@@ -30,6 +34,8 @@ _STOPS = ("\nclass ", "\ndef ", "\n#", *_STOPS_BEHIND_HELPERS)
 _GLUED = re.compile(r"(?<=[^\s`~])(?:```|~~~)[ \t]*$", re.MULTILINE)
 _WORD = re.compile(r"\w+")
 _DEFINITIONS = re.compile(r"^(?:def|class) (\w+)", re.MULTILINE)
+# As Python counts them.
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|[\r\n]|\Z)")
 _MOST_FENCES, _MOST_CUTS = 20, 50
 _MOST_LINES, _MOST_CHARACTERS, _MOST_NESTING, _MOST_OPERATORS = 2_000, 200_000, 60, 5_000
 
@@ -52,13 +58,13 @@ def sanitized(text: str, entry_point: str, prompt: str = "") -> str:
     is_program = _is_program(answer, entry_point, prompt)
     body = answer if is_program else _unglued(_unfenced(_closed(answer, entry_point), entry_point))
     if not prompt or _defines(body, entry_point):
-        code = _parsing_lines(body)
+        code = _without_labels(_parsing_lines(body))
         # A prompt's imports are the model's to use, whether it repeats them or not.
         return behind(_imports(prompt), code) if prompt else code
     kept = _cut(body, _STOPS)
     helpers = _DEFINITIONS.findall(body[len(kept) :])
     is_short = not set(_WORD.findall(kept)).isdisjoint(helpers)  # of what it calls
-    return prompt + _without_prose(prompt, _cut(body, _STOPS_BEHIND_HELPERS) if is_short else kept)
+    return _without_labels(prompt + _without_prose(prompt, _cut(body, _STOPS_BEHIND_HELPERS) if is_short else kept))
 
 
 def _without_tokens(text: str) -> str:
@@ -132,8 +138,8 @@ def _is_indented(text: str) -> bool:
 
 
 def _unfenced(text: str, entry_point: str) -> str:
-    found = _FENCE.finditer(text.replace("\r\n", "\n"))
-    blocks = [(each["language"].lower(), _dedented(each["code"], each["indent"])) for each in found]
+    found = _FENCE.finditer(_AROUND.sub("", text.replace("\r\n", "\n")))
+    blocks = [(each["language"].lower(), _dedented(each)) for each in found]
     blocks = [(language, code) for language, code in blocks if language in ("", "python", "py", "python3")]
     # A model corrects itself downwards, so the last answer is its answer.
     answers = [code for _, code in blocks if entry_point and _defines(code, entry_point)]
@@ -146,13 +152,17 @@ def _unfenced(text: str, entry_point: str) -> str:
     return "\n".join(code for _, code in blocks) if blocks else text
 
 
-def _dedented(code: str, indent: str) -> str:
+def _dedented(fence: re.Match[str]) -> str:
     """The code of a fence that stands in a list, say, without that one's indentation."""
+    code, indent = fence["code"], fence["indent"]
+    if fence["item"]:
+        return textwrap.dedent(code)
     return re.sub(f"^{indent}", "", code, flags=re.MULTILINE) if indent else code
 
 
 def _defines(code: str, name: str) -> bool:
-    return bool(re.search(rf"^(?:async )?(?:def|class) {re.escape(name)}\b|^{re.escape(name)} *=", code, re.MULTILINE))
+    name = re.escape(name)
+    return bool(re.search(rf"^(?:async )?(?:def|class) {name}\b|^{name} *(?::[^=\n]*)?=", code, re.MULTILINE))
 
 
 def _imports(prompt: str) -> str:
@@ -200,6 +210,34 @@ def _last_parsing(lines: list[str], first: int) -> int:
         if last <= first:
             break
     return first
+
+
+def _without_labels(code: str) -> str:
+    """The code without what stands before and behind it on lines of its own and is a word to people, and a name that
+    nobody has to Python: `python`, `Explanation`, `Complexity: O(n)`. To a program that has it, it does nothing."""
+    body = ast.parse(code).body if _is_python(code) else []
+    own = [at for at, statement in enumerate(body) if not _is_label(statement)]
+    if not own or len(own) == len(body):
+        return code
+    lines = _LINE.findall(code)
+    first, last = _first_line(body[own[0]]), body[own[-1]].end_lineno or 0
+    for statement in [*body[: own[0]], *body[own[-1] + 1 :]][::-1]:
+        end = statement.end_lineno or 0
+        if end < first or statement.lineno > last:
+            del lines[statement.lineno - 1 : end]
+    return "".join(lines)
+
+
+def _is_label(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.AnnAssign):
+        return statement.value is None and isinstance(statement.target, ast.Name)
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Name)
+
+
+def _first_line(statement: ast.stmt) -> int:
+    """With its decorators."""
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *[each.lineno for each in decorators]])
 
 
 def _is_python(text: str) -> bool:
