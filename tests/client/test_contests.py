@@ -50,6 +50,14 @@ PROBLEMS = {
         "problem_id": 12,
         "input_output": f'{{"fn_name": "nines", "inputs": [[4000]], "outputs": [{"9" * 4000}]}}',
     },
+    "apps lines of JSON": {
+        "problem_id": 13,
+        "input_output": {
+            "fn_name": "pair",
+            "inputs": ["[1, 2]\n3", '[]\n"a"'],
+            "outputs": ["[[1, 2], 3]", '[[], "a"]'],
+        },
+    },
     "code contests": {
         "name": "1_A. Sum",
         "public_tests": {"input": ["1 2\n"], "output": ["3\n"]},
@@ -122,6 +130,11 @@ SAMPLES = {
     "apps digits": [
         ("def nines(n): return 10**n - 1", True, {}),
         ("def nines(n): return 10**n - 2", False, {"outcome": "FAILED"}),
+    ],
+    "apps lines of JSON": [
+        ("def pair(xs, x): return [xs, x]", True, {}),
+        ("def pair(xs, x): return [xs, 3]", False, {"outcome": "FAILED"}),
+        ("def pair(xs): return [xs, 3]", False, {"outcome": "RAISED"}),
     ],
     "code contests": [
         ("print(sum(map(int, input().split())))", True, {"tests": 2}),
@@ -294,16 +307,16 @@ def test_what_is_wrong_with_one_row_is_that_rows(server, tmp_path, capsys):
     assert [line["outcome"] for line in lines] == ["PASSED"] + ["INVALID"] * 6
     said_of = [
         "s.jsonl, line 2: field 'code' must",
-        "p.jsonl, line 9: field 'private_test_cases'",
-        "p.jsonl, line 10: field 'input_output'",
-        "p.jsonl, line 11: the check holds a lone surrogate",
+        "p.jsonl, line 10: field 'private_test_cases'",
+        "p.jsonl, line 11: field 'input_output'",
+        "p.jsonl, line 12: the check holds a lone surrogate",
         "line 6: 'nobody'",
         "line 7: field",
     ]
     assert [words for words, line in zip(said_of, lines[1:]) if words in line["result"]] == said_of
     assert summary["pass_at_k"] == {"1": 50.0}
     assert summary["masked"] == 5
-    assert "p.jsonl, line 10" in said
+    assert "p.jsonl, line 11" in said
 
 
 # ---- the files -------------------------------------------------------------------
@@ -382,6 +395,8 @@ def test_tests_of_code_contests_may_be_texts():
         ({"id": "x", "input_output": {"inputs": [1], "outputs": ["1"]}}, "must be text, is a number"),
         ({"id": "x", "input_output": {"fn_name": "a b", "inputs": [[1]], "outputs": [1]}}, "'a b', which is not"),
         ({"id": "x", "input_output": {"fn_name": "f", "inputs": [1], "outputs": [1]}}, "lists of arguments"),
+        ({"id": "x", "input_output": {"fn_name": "f", "inputs": ["1"], "outputs": [1]}}, "or it and the output texts"),
+        ({"id": "x", "input_output": {"fn_name": "f", "inputs": ["1 2"], "outputs": ["1"]}}, "field 'input'"),
         ({"name": "x", "public_tests": {"input": [], "output": []}}, "has no tests"),
         ({"question_id": "x", "public_test_cases": "[1]"}, "must be a list of objects"),
         ({"question_id": "x", "public_test_cases": json.dumps(TWO_SUM)}, "functional with a func_name"),

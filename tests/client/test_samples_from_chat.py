@@ -85,6 +85,16 @@ def test_code_comes_out_of_chat(text):
     assert namespace["mean"]([1, 2]) == 1.5
 
 
+@pytest.mark.parametrize("entry_point", ["Solution().mean", "Solution.mean"])
+@pytest.mark.parametrize(
+    "text", ["{}", "import math\n{}", "Sure:\n```python\n{}```\n```python\nSolution().mean([1])\n```\n"]
+)
+def test_a_method_is_of_its_class(text, entry_point):
+    method = "class Solution:\n    def mean(self, xs):\n        return sum(xs) / len(xs)\n"
+    assert method in sanitized(text.format(method), entry_point, "from typing import *\n")
+    assert sanitized("```python\n" + method + "```\n```python\nprint(1)\n```", entry_point) == method
+
+
 @pytest.mark.parametrize("text", ["x\n", "x; y = 1\n", "y = 1; x\n", "a: int\nb: str", f"y = 1\nx\n{WHOLE}"])
 def test_a_word_stays_where_it_is_not_beside_the_code(text):
     assert sanitized(text, "") == text

@@ -280,10 +280,17 @@ def _of_apps(record: Record) -> Tests:
         raise BadRow("field 'input_output' must hold two lists of the same length, inputs and outputs, and some tests")
     function = _function_of(record)
     if function:
-        if not all(isinstance(each, list) for each in inputs):
-            raise BadRow("the inputs of a function must be lists of arguments")
-        return Tests(list(zip(inputs, outputs)), function)
+        return Tests([_of_a_function(*pair) for pair in zip(inputs, outputs)], function)
     return Tests([(_lines(given), _lines(wanted)) for given, wanted in zip(inputs, outputs)])
+
+
+def _of_a_function(given: Any, wanted: Any) -> tuple[list[Any], Any]:
+    """Arguments and value: as they are, or both as the texts that LiveCodeBench has, as sets made of it do."""
+    if isinstance(given, str) and isinstance(wanted, str):
+        return _arguments({"input": given, "output": wanted})
+    if not isinstance(given, list):
+        raise BadRow("the inputs of a function must be lists of arguments, or it and the output texts of JSON")
+    return given, wanted
 
 
 def _lines(value: Any) -> str:

@@ -45,7 +45,8 @@ def sanitized(text: str, entry_point: str, prompt: str = "") -> str:
 
     Args:
         text: what the model wrote, chat and all.
-        entry_point: the name that has to be in it; "" if none is known.
+        entry_point: the name that has to be in it, or what is called of it (`Solution().solve`); "" if none is
+            known.
         prompt: the head that a bare completion goes on behind; "" for whole programs.
 
     Returns:
@@ -54,6 +55,7 @@ def sanitized(text: str, entry_point: str, prompt: str = "") -> str:
         behind that are no Python. A text that does not define the entry point is a completion: it is put behind the
         prompt, up to where the next definition begins that it does not use.
     """
+    entry_point = "".join(_WORD.findall(entry_point)[:1])
     answer = _unmarked(_without_tokens(text.rpartition(_THOUGHT)[2].lstrip("\ufeff")))
     is_program = _is_program(answer, entry_point, prompt)
     body = answer if is_program else _unglued(_unfenced(_closed(answer, entry_point), entry_point))
