@@ -12,6 +12,7 @@ from cruxcell.jobs.separated.exchange import partners
 from cruxcell.jobs.separated.exchange.link import VALUE
 from cruxcell.jobs.separated.exchange.one_thread import QUESTION
 from cruxcell.jobs.separated.exchange.partners import Partners
+from cruxcell.protocol.frames import FrameError
 
 ME, NOBODY = threading.get_ident(), -1
 
@@ -129,6 +130,21 @@ def test_who_runs_at_the_address_of_a_thread_that_has_ended_is_another_thread(en
     end._own = threading.local()
     assert [end._number(), end._number()] == [4 + partners._PLACES] * 2
     assert end._numbers == {ME: [4 + partners._PLACES]}
+
+
+@pytest.mark.parametrize(("is_test", "of_the_other"), [(True, {1, 3}), (False, {0, 2})])
+def test_the_partners_are_the_threads_that_serve_those_of_the_other_end(is_test: bool, of_the_other: set[int]):
+    end: Any = Partners(Link(is_test))  # type: ignore[arg-type]
+    end._numbers = {each: [each, each ^ 1] for each in range(4)}
+    assert end.partners() == of_the_other
+
+
+@pytest.mark.parametrize("values", [[], ["1"], [True], [-1], [(partners._PLACES << 24) + 1]])
+def test_a_question_of_no_thread_that_there_can_be_has_no_partner(end: Any, values: list[Any], monkeypatch: Any):
+    monkeypatch.setattr(partners, "_start_new_thread", lambda *_: pytest.fail("it is served"))
+    with pytest.raises(FrameError, match="a question of nobody"):
+        end._sort(1, values)
+    assert end._questions == {}
 
 
 def test_a_question_that_has_come_just_before_its_thread_waits_is_seen(end: Any, monkeypatch: pytest.MonkeyPatch):

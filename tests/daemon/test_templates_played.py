@@ -18,6 +18,7 @@ from cruxcell.protocol import messages
 from made_up_zygotes import settle
 
 _SECOND = 10**9
+READY = messages.ANSWER.pack(messages.READY, 0, 0)
 
 
 class Played(Template):
@@ -39,8 +40,8 @@ class Played(Template):
     async def answer(self, pid: int, error: int = 0) -> None:
         await self.say(messages.ANSWER.pack(messages.FORKED, pid, error))
 
-    async def get_ready(self) -> None:
-        await self.say(messages.ANSWER.pack(messages.READY, 0, 0))
+    async def say_ready(self) -> None:
+        await self.say(READY)
 
     async def die(self) -> None:
         self.processes[-1].socket.close()
@@ -68,6 +69,7 @@ def host(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
         return made.processes[-1]
 
     monkeypatch.setattr(launch, "execute", execute)
+    monkeypatch.setattr(launch, "cpu_ns", lambda pid: pid)
     monkeypatch.setattr(templates, "time", SimpleNamespace(monotonic_ns=lambda: made.now))
     monkeypatch.setattr(launch, "end", made.ended.append)
     monkeypatch.setattr(launch, "end_group", made.groups.append)
@@ -141,6 +143,62 @@ async def test_what_no_template_says_ends_it(host: SimpleNamespace, is_asked: bo
     template.close()
 
 
+# ---- getting ready -------------------------------------------------------------------
+
+
+async def test_who_has_one_get_ready_waits_until_it_is(host: SimpleNamespace):
+    template = Played(host)
+    assert not template.is_ready
+    waiting = asyncio.ensure_future(template.get_ready())
+    await settle()
+    assert not template.is_ready
+    for _ in range(2):  # once more than it should
+        template.processes[0].socket.send(READY)
+        template._on_answer()
+    await waiting
+    assert (template.is_ready, len(template.processes)) == (True, 1)
+    template.close()
+
+
+async def test_who_has_one_get_ready_hears_why_it_never_will(host: SimpleNamespace):
+    template = Played(host)
+    waiting = asyncio.ensure_future(template.get_ready())
+    await settle()
+    template.close()
+    await settle()
+    assert waiting.done()
+    assert await failed(waiting) == "it is closed"
+    assert not template.is_ready
+
+
+async def test_one_that_has_forked_is_ready(host: SimpleNamespace):
+    template = await Played(host).warm()
+    assert template.is_ready
+    template.close()
+
+
+async def test_the_order_that_had_one_executed_pays_for_its_start(host: SimpleNamespace):
+    template = Played(host)
+    template._execute()
+    assert template.take_cost_ns() == 0  # nobody's order
+    template.close()
+    await template.warm()
+    assert [template.take_cost_ns() for _ in range(2)] == [102, 0]
+    await template.die()
+    assert (template.pid, template.take_cost_ns()) == (103, 0)  # in place of another
+    template.close()
+
+
+@pytest.mark.parametrize(("scratch", "order"), [(True, messages.WITH_SCRATCH), (False, messages.PLAIN)])
+async def test_it_is_told_whether_workers_have_scratch_folders(host: SimpleNamespace, scratch: bool, order: bytes):
+    template = Played(host)
+    asking = asyncio.ensure_future(template.fork([], scratch=scratch))
+    await settle()
+    assert template.processes[0].socket.recv(8) == order
+    asking.cancel()
+    template.close()
+
+
 # ---- when another takes its place ----------------------------------------------------
 
 
@@ -189,13 +247,13 @@ async def test_one_that_was_ready_when_it_died_unasked_is_replaced(host: SimpleN
     template = Played(host)
     template._execute()
     for number in (102, 103):
-        await template.get_ready()
+        await template.say_ready()
         await template.die()
         assert template.pid == number
     await template.die()  # as it was to get ready: so might all do
     assert template.pid == 0
     asking = await template.ask()
-    await template.get_ready()
+    await template.say_ready()
     await template.die()  # of what it was asked, so might all
     assert "ended before it was ready" in await failed(asking)
     assert template.pid == 0
@@ -252,6 +310,7 @@ async def test_closed_it_hangs_up_and_answers_all_who_wait(host: SimpleNamespace
     for _ in range(2):
         template.close()
     assert await failed(waiting) == "it is closed"
+    process.socket.setblocking(False)
     while process.socket.recv(8):
         pass
     assert (host.groups, template.pid) == ([101], 0)

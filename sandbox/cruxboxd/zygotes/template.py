@@ -48,10 +48,9 @@ class Template:
         self._asked: deque[asyncio.Future[int]] = deque()  # in the order in which it answers
         self._heard_ns = 0  # when it answered, or was asked for something after that
         self._is_warm = False  # it has answered
-        # Of the process that there is: done when it has said that it is ready, or with why it never will.
-        self._readiness: asyncio.Future[StartError | None] | None = None
         self._is_asked_for = False  # somebody's order had it executed, and its start is not paid for
         self._loop = asyncio.get_running_loop()
+        self._readiness = self._not_ready()
 
     @property
     def pid(self) -> int:
@@ -72,12 +71,15 @@ class Template:
 
     @property
     def _has_said_so(self) -> bool:
-        return self._readiness is not None and self._readiness.done()
+        return self._readiness.done()
+
+    def _not_ready(self) -> asyncio.Future[StartError | None]:
+        """Of one process: done when it has said that it is ready, or with why it never will."""
+        return self._loop.create_future()
 
     async def get_ready(self) -> None:
         """Have it executed, if it is not, and wait until it can fork zygotes. Raises StartError."""
         self._be_there()
-        assert self._readiness is not None
         failed = await self._in_time(asyncio.shield(self._readiness))
         if failed is not None:
             raise failed
@@ -142,7 +144,7 @@ class Template:
             return
         kind, pid, error = messages.ANSWER.unpack(data) if len(data) == messages.ANSWER.size else (0, 0, 0)
         if kind == messages.READY:
-            if self._readiness is not None and not self._readiness.done():
+            if not self._has_said_so:
                 self._readiness.set_result(None)
             return
         if kind != messages.FORKED or not self._asked:
@@ -181,7 +183,6 @@ class Template:
         except OSError as error:
             self.close()
             raise StartError(f"cannot execute {self.python}: {error.strerror}") from None
-        self._readiness = self._loop.create_future()
         self._loop.add_reader(self._channel.fileno(), self._on_answer)
 
     def watch(self, now_ns: int) -> None:
@@ -227,9 +228,9 @@ class Template:
             self._process.wait()
             self._process = None
         self._is_warm = self._is_asked_for = False
-        if self._readiness is not None and not self._readiness.done():
+        if not self._has_said_so:
             self._readiness.set_result(why_not_ready)
-        self._readiness = None
+        self._readiness = self._not_ready()
         asked, self._asked = self._asked, deque()
         for answer in asked:
             _fail(answer, why)
