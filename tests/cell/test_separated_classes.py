@@ -140,8 +140,8 @@ def test_who_has_no_say_is_not_asked(
 
 def test_a_class_made_here_is_one_of_what_says_what_a_class_is_for(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(classes, "_marked", [])
-    before = {name: getattr(type(abc.ABC), name) for name in classes._CHECKS}
-    for name in classes._CHECKS:  # which are taken back behind the test
+    before = {name: getattr(type(abc.ABC), name) for name in classes.CHECKS}
+    for name in classes.CHECKS:  # which are taken back behind the test
         monkeypatch.setattr(type(enum.Enum), name, getattr(type, name), raising=False)
     cls, derived = type("Color", (), {}), type("Other", (), {})
     classes._mark(cls, None)  # of an older interpreter's library
@@ -153,7 +153,7 @@ def test_a_class_made_here_is_one_of_what_says_what_a_class_is_for(monkeypatch: 
     assert issubclass(type("Below", (cls,), {}), enum.Enum)
     assert isinstance(enum.Enum("E", "a").a, enum.Enum)  # type: ignore[attr-defined]
     assert issubclass(cls, abc.ABC)
-    assert {name: getattr(type(abc.ABC), name) for name in classes._CHECKS} == before
+    assert {name: getattr(type(abc.ABC), name) for name in classes.CHECKS} == before
     assert issubclass(enum.IntEnum, enum.Enum)
 
 

@@ -44,7 +44,7 @@ def refuse_theirs(objects, table):
         if id(type(value)) in _SIMPLE or id(value) in seen:
             continue
         seen.add(id(value))
-        if type(type(value)) is objects.class_of_proxies and _answers(type(value), objects.class_of_proxies):
+        if issubclass(type(type(value)), objects.class_of_proxies) and _answers(type(value), objects.class_of_proxies):
             raise ValueError("a table with objects of the program in it")
         pending += _inside(value) or ()
     return table
@@ -53,7 +53,7 @@ def refuse_theirs(objects, table):
 def _answers(cls, kind):
     # type: (Any, Any) -> bool
     """Has it methods of its own, but for how it is shown? Those of a namedtuple say no more."""
-    own = [_OWN(each) for each in _MRO(cls) if type(each) is kind and "_remote_class" in _OWN(each)]
+    own = [_OWN(each) for each in _MRO(cls) if issubclass(type(each), kind) and "_remote_class" in _OWN(each)]
     is_plain = any(issubclass(cls, plain) for plain in (int, float, complex, str, bytes, tuple))
     return not is_plain or any(name not in _SHOWN for names in own for name in names)
 

@@ -38,7 +38,7 @@ class Writer:
         # A test shows of what is behind its arrays and views no more than these: it may be what it expects.
         self.shows_all = objects is not None and not objects.is_test
         self._numbers = containers.numbers
-        self._class_of_proxies = objects.class_of_proxies if objects is not None else None
+        self._class_of_proxies = getattr(objects, "class_of_proxies", None) or ()
         self.parts = []  # type: list[bytes]
 
     def bytes(self, budget):
@@ -64,7 +64,7 @@ class Writer:
         number = self._numbers.get(id(value))
         if number is not None:
             self.parts.append(_sized(b"@", number))
-        elif type(kind) is self._class_of_proxies:
+        elif issubclass(type(kind), self._class_of_proxies):
             self._objects.write(self, value, depth)
         elif atom is not None:
             (self._long if kind in (str, bytes) else self._unequal)(value)
@@ -109,7 +109,7 @@ class Writer:
         # type: (Any) -> bool
         """Is it an object of the other end, or a value with a class of its own?"""
         kind = type(value)
-        if type(kind) is self._class_of_proxies:
+        if issubclass(type(kind), self._class_of_proxies):
             return True
         return self._objects is not None and self._objects.plain_base(kind) is not None
 

@@ -4,8 +4,9 @@ import sys
 
 from cruxcell.jobs.separated.proxies.counting import is_ours
 from cruxcell.jobs.separated.proxies.equality import CONTENT
+from cruxcell.jobs.separated.proxies.metaclasses import CHECKS, is_said, said_by_metaclass
 from cruxcell.jobs.separated.proxies.operations import BESIDES, OPERATORS, SPECIAL, kinds_of, mro_of, offered, own_of
-from cruxcell.jobs.separated.proxies.remote import OF_CLASS, SAID_BY_METACLASS
+from cruxcell.jobs.separated.proxies.remote import RemoteType, is_class_of_proxies
 from cruxcell.jobs.separated.proxies.runs import connection
 from cruxcell.jobs.separated.proxies.shared_names import MODULES, PLAIN, is_stdlib
 
@@ -82,21 +83,8 @@ def abstract_bases(cls):
     """Which of these a class is derived from; and whether its class has a say in what is one of it."""
     bases = [each for each in mro_of(cls) if each.__module__ in _HAVE_ABSTRACT]
     found = [each.__name__ for each in bases if each.__name__ in {*_ABSTRACT, *_MARKS} and is_stdlib(each)]
-    decides = any(name in own_of(each) for each in mro_of(type(cls)) if each is not type for name in _CHECKS)
-    return [*found, *([_DECIDES] if decides else ()), *_said_by_metaclass(cls)]
-
-
-def _said_by_metaclass(cls):
-    # type: (type) -> list[str]
-    """What the class of a class says of it where no library's does, behind a mark."""
-    if type(cls) is type:  # as of nearly every class that crosses
-        return []
-    own = [own_of(each) for each in mro_of(type(cls)) if each is not type and not is_stdlib(each)]
-    return [
-        OF_CLASS + name
-        for name in ("__bool__", "__contains__", "__len__", "__str__")
-        if any(name in each for each in own)
-    ]
+    decides = any(name in own_of(each) for each in mro_of(type(cls)) if each is not type for name in CHECKS)
+    return [*found, *([_DECIDES] if decides else ()), *said_by_metaclass(cls)]
 
 
 def public_names(cls):
@@ -107,7 +95,6 @@ def public_names(cls):
     return ["." + name for name in found if type(name) is str and name[:1] != "_"]
 
 
-_CHECKS = ("__instancecheck__", "__subclasscheck__")
 _DECIDES = "isinstance"  # among the names of what a class offers, and an attribute of the class that is made of these
 
 
@@ -120,27 +107,24 @@ def register(cls, names):
         elif name in _MARKS:
             _mark(cls, getattr(__import__(_MARKS[name]), name, None))
         elif name == _DECIDES and connection[0].is_test:
-            _let_decide(cls)
-    said = frozenset([name[len(OF_CLASS) :] for name in names if name.startswith(OF_CLASS)])
-    if said and connection[0].is_test:
-        type.__setattr__(cls, SAID_BY_METACLASS, said)
+            _let_decide(cls, names)
 
 
-def _let_decide(cls):
-    # type: (Any) -> None
+def _let_decide(cls, names):
+    # type: (Any, list[str]) -> None
     """What is one of this class, a protocol or an abstract class say, the candidate is asked. It says no more by that
     than by what it derives its classes from, and is shown no value: of data it hears the type.
     Nor is it asked of exceptions: a failed assertion would be what a test waits for."""
-    _let_check(type(cls))
+    _let_check()
     if not issubclass(cls, BaseException):
-        type.__setattr__(cls, _DECIDED, True)
+        type.__setattr__(cls, _DECIDED, frozenset([each for each in CHECKS if is_said(names, each)]))
 
 
-def _let_check(meta):
-    # type: (Any) -> None
-    if _CHECKS[0] not in own_of(meta):
-        for name, check in zip(_CHECKS, (_is_instance, _is_subclass)):
-            type.__setattr__(meta, name, check)
+def _let_check():
+    # type: () -> None
+    if CHECKS[0] not in own_of(RemoteType):
+        for name, check in zip(CHECKS, (_is_instance, _is_subclass)):
+            type.__setattr__(RemoteType, name, check)
 
 
 def leave_out(cls, bases):
@@ -149,29 +133,36 @@ def leave_out(cls, bases):
     are not, or the other way round."""
     found = [each for each in bases if not any(each is one for one in (*mro_of(cls), BaseException))]
     if found:
-        _let_check(type(cls))
+        _let_check()
         type.__setattr__(cls, BESIDES, tuple(found))
 
 
-_DECIDED = "_remote_decides"
+_DECIDED = "_remote_decides"  # an attribute of a class that decides: of which checks it has its own
 
 
 def _is_instance(cls, value):
     # type: (Any, Any) -> bool
     if type.__instancecheck__(cls, value) or _is_left_out(cls, type(value)):
-        return True
+        return not _is_denied("isinstance", value, cls)
     if _DECIDED not in own_of(cls) or issubclass(type(value), BaseException):
         return False
     kind = type(value)
-    is_shown = type(cls) in (kind, type(kind)) or kind.__module__ == "__main__"
+    is_shown = is_class_of_proxies(value) or is_class_of_proxies(kind) or kind.__module__ == "__main__"
     return _is_one("isinstance", value, cls) if is_shown else _is_subclass(cls, kind)
 
 
 def _is_subclass(cls, one):
     # type: (Any, Any) -> bool
     if type.__subclasscheck__(cls, one) or _is_left_out(cls, one):
-        return True
+        return not _is_denied("issubclass", one, cls)
     return _DECIDED in own_of(cls) and not issubclass(one, BaseException) and _is_one("issubclass", one, cls)
+
+
+def _is_denied(check, value, cls):
+    # type: (str, Any, Any) -> bool
+    """Does a metaclass of the program's say that it is none, though it is derived from it?"""
+    own = own_of(cls).get(_DECIDED, ())
+    return "__%scheck__" % check[2:] in own and not _is_one(check, value, cls)
 
 
 def _is_left_out(cls, one):

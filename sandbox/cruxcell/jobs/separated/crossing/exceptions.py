@@ -173,7 +173,7 @@ def add_more(error, more):
     shown, notes, _ = more
     if type(notes) is list and notes and all(type(each) is str for each in notes):
         BaseException.__setattr__(error, "__notes__", notes)
-    if type(shown) is str and type(type(error)) is remote.RemoteType:
+    if type(shown) is str and remote.is_class_of_proxies(type(error)):
         BaseException.__setattr__(error, "_remote_repr", shown)
 
 
@@ -188,7 +188,7 @@ def _add_fields(error, more, of_the_test):
         if name in members and id(type(value)) in SIMPLEST:
             members[name].__set__(error, value)
     named = [each for each in named if each[0] not in members]
-    if type(type(error)) is not remote.RemoteType:
+    if not remote.is_class_of_proxies(type(error)):
         records.dict_of(error).update(named)
     return error
 
@@ -203,7 +203,7 @@ def make_exception(cls, arguments, text, made_of=None, more=None, of_the_test=Fa
     with the attributes that `more_of` told."""
     error = _add_fields(_construct(cls, arguments if made_of is None else list(made_of)), more, of_the_test)
     _set_args(error, tuple(arguments))
-    if type(cls) is remote.RemoteType:  # it is not asked: a class of the script's may have a text of its own
+    if remote.is_class_of_proxies(cls):  # it is not asked: a class of the script's may have a text of its own
         BaseException.__setattr__(error, "_remote_text", text)
     elif records.message_of(error) != text:
         told = {"__str__": lambda _self: text, "__module__": cls.__module__}
@@ -215,7 +215,7 @@ def make_exception(cls, arguments, text, made_of=None, more=None, of_the_test=Fa
 def _construct(cls, arguments):
     # type: (Any, list[Any]) -> Any
     # Of a class made here the other side is asked for what a library's own __init__ would set.
-    is_made = type(cls) is remote.RemoteType
+    is_made = remote.is_class_of_proxies(cls)
     kind = _builtin_of(cls) if is_made else cls
     try:
         error = kind.__new__(cls, *arguments)

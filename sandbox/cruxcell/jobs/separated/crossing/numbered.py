@@ -105,7 +105,7 @@ class Held:
         if len(self._living) + len(self._kept) >= MAX_OBJECTS:
             raise Garbled("more objects than may be")
         facts.give_number(value, number)
-        if weak and type(type(value)) is remote.RemoteType:
+        if weak and remote.is_class_of_proxies(type(value)):
             self.dead.pop(number, None)
             self._living[number] = _weakref.ref(value, lambda _: self._died(number))
         else:

@@ -99,7 +99,7 @@ class Objects:
         if kind is GivenBack:
             writer.parts.append(b"P")
             writer.items(value.what[1:], 0)
-        elif kind is remote.RemoteType or type(kind) is remote.RemoteType:
+        elif remote.is_class_of_proxies(value) or remote.is_class_of_proxies(kind):
             writer.parts.append(_numbered(b".", facts.number_of(value)))
         elif issubclass(kind, type):
             self._write_class(writer, value)
@@ -273,7 +273,7 @@ class Objects:
     def _class(self, reader, depth, family):
         # type: (Any, int, Any) -> Any
         cls = reader.value(depth + 1)
-        if type(cls) is not remote.RemoteType or not issubclass(cls, family):
+        if not remote.is_class_of_proxies(cls) or not issubclass(cls, family):
             raise Garbled("a class that cannot be")
         return cls
 

@@ -4,6 +4,7 @@ remote        the proxies
 facts         what is known of a proxy: its number, its age, how a test came by it
 proxy_classes their classes
 special_methods what these have in the place of each special method of what they stand for
+metaclasses   what the class of a class says of it
 asking        what special methods of proxies ask, those of values among them
 flags         members of an IntFlag, which are numbers
 counting      what a test compares and reckons with counters of the other side

@@ -23,7 +23,7 @@ from cruxcell.jobs.separated.proxies.facts import (
 )
 from cruxcell.jobs.separated.proxies.operations import ARITHMETIC, DESCRIPTORS, SPECIAL, STEADY, mro_of, own_of
 from cruxcell.jobs.separated.proxies.placing import hash_meanwhile, is_reading
-from cruxcell.jobs.separated.proxies.remote import RemoteBase, RemoteType
+from cruxcell.jobs.separated.proxies.remote import RemoteBase, is_class_of_proxies
 from cruxcell.jobs.separated.proxies.runs import connection
 from cruxcell.jobs.separated.proxies.shared_names import is_stdlib
 
@@ -137,7 +137,7 @@ def has_no_say(other):
     """Is it of a class that has no answer of its own to what an object of the other side is in the midst of?"""
     kind = type(other)
     is_plain = type(kind) is type and kind in _BUILTIN_TYPES  # a metaclass may answer for its classes as it likes
-    return is_plain or type(kind) is RemoteType
+    return is_plain or is_class_of_proxies(kind) or is_class_of_proxies(other)
 
 
 def hashed(plain, knows):
@@ -249,7 +249,7 @@ def agreed(name, value, expected, answer):
 def _says_what_it_is(cls):
     # type: (Any) -> bool
     """Has the class of a value an answer of its own to what number it is, whether it is true, or what is in it?"""
-    own = [own_of(each).get(name) for each in mro_of(cls) if type(each) is RemoteType for name in _OF_ITSELF]
+    own = [own_of(each).get(name) for each in mro_of(cls) if is_class_of_proxies(each) for name in _OF_ITSELF]
     return any(method is not None and method not in answered_here for method in own)
 
 

@@ -10,7 +10,7 @@ import sys
 
 from cruxcell.jobs.separated.proxies.facts import is_of_the_test, number_of
 from cruxcell.jobs.separated.proxies.operations import mro_of
-from cruxcell.jobs.separated.proxies.remote import RemoteType
+from cruxcell.jobs.separated.proxies.remote import is_class_of_proxies
 from cruxcell.values.formulas import parts_of
 
 TYPE_CHECKING = False
@@ -66,7 +66,7 @@ _CALLS = frozenset(["call", "special"])
 def _is_an_object(value):
     # type: (object) -> bool
     """Of the program's: no class, which is told by a name of the program's what it compares."""
-    return type(type(value)) is RemoteType
+    return is_class_of_proxies(type(value))
 
 
 def _who_asks():

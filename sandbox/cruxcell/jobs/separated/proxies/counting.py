@@ -8,7 +8,7 @@ import sys
 
 from cruxcell.jobs.separated.proxies.facts import hand_over, is_of_the_test
 from cruxcell.jobs.separated.proxies.operations import mro_of, own_of
-from cruxcell.jobs.separated.proxies.remote import RemoteType
+from cruxcell.jobs.separated.proxies.remote import is_class_of_proxies
 from cruxcell.jobs.separated.proxies.runs import connection
 
 TYPE_CHECKING = False
@@ -36,7 +36,7 @@ def plain_of(value):
     # type: (Any) -> Any
     """A counter of the other side's as the library's own, of what it holds; any other value as it is."""
     counter = _of_collections("Counter")
-    if type(type(value)) is not RemoteType or not any(each is counter for each in mro_of(type(value))):
+    if not is_class_of_proxies(type(value)) or not any(each is counter for each in mro_of(type(value))):
         return value
     found = counter()
     dict.update(found, dict(dict.items(value)))

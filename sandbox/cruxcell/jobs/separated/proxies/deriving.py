@@ -39,7 +39,9 @@ def derive(meta, name, bases, namespace, keywords):
     members = [(key, _told(key, value)) for key, value in namespace.items() if key not in _NOT_TOLD]
     before = set(link.objects.classes)
     made = link.ask("derive", None, name, bases, (*members, ("__module__", CANDIDATE)), keywords)
-    is_one = type(made) is meta and all(type(each) is not meta or _is_kind_of(made, each) for each in bases)
+    is_one = issubclass(type(made), meta) and all(
+        not issubclass(type(each), meta) or _is_kind_of(made, each) for each in bases
+    )
     if not is_one or own_of(made)["_remote_class"] in before:  # one that was there would get the script's functions
         link.gone("the candidate makes no class of what the script derives from its class (class %s)" % name)
     _keep(meta, made, namespace)
@@ -70,7 +72,7 @@ def bases_for(meta, stand_in, bases):
         found = link.call(link.ask("get", stand_in, "__mro_entries__"), (bases,), {})
     except AttributeError:
         found = None
-    if type(found) is not tuple or not any(type(each) is meta for each in found):
+    if type(found) is not tuple or not any(issubclass(type(each), meta) for each in found):
         return link.refuse("an object of the program that is no class stands among the bases of a class of the script")
     return found
 
@@ -81,7 +83,7 @@ def _what_hinders(meta, name, bases, namespace):
     if any(key.startswith("test") for key in namespace) or ("_pytest" in sys.modules and name.startswith("Test")):
         return " and has tests"  # which the candidate would have a hand in
     for before, each in zip((None, *bases), bases):
-        is_theirs = type(each) is meta
+        is_theirs = issubclass(type(each), meta)
         if not is_theirs and (not is_stdlib(each) or each.__module__.partition(".")[0] in _SUITES):
             return " and from one that the program does not have"
         if before is not None and is_derived(each) and not is_derived(before):
@@ -117,7 +119,7 @@ def _is_kept(meta, name, value):
     """Is it a function, a property, a mock or the like? Not how an object is made, and how its attributes are found."""
     kind = type(value)
     is_its_own = is_a_mock(value) or any("__get__" in own_of(each) for each in mro_of(kind))
-    return type(kind) is not meta and is_its_own and (name in SPECIAL or name[:2] != "__")
+    return not issubclass(type(kind), meta) and is_its_own and (name in SPECIAL or name[:2] != "__")
 
 
 _below = set()  # type: set[tuple[int, str]]

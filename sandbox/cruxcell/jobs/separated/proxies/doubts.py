@@ -5,7 +5,10 @@ different would pass with any class. So before a script passes, the class is ask
 use what it hears for.
 """
 
+import builtins
+
 from cruxcell.jobs.separated.proxies.facts import is_opaque
+from cruxcell.jobs.separated.proxies.operations import is_class, own_of
 from cruxcell.values.canonical import NotPlain, TooLarge, canon
 
 TYPE_CHECKING = False
@@ -15,6 +18,7 @@ if TYPE_CHECKING:
 _MOST = 64  # comparisons of a script that are asked about
 _MOST_BYTES = 1 << 12  # of what is compared with
 _OWN = "cruxcell."
+_BUILTINS = frozenset(map(id, vars(builtins).values()))
 
 
 class Doubts:
@@ -23,20 +27,21 @@ class Doubts:
     def __init__(self):
         # type: () -> None
         self._why = ""
-        self._pairs = []  # type: list[tuple[Any, Any]]
+        self._pairs = []  # type: list[tuple[Any, Any, str]]
 
     def says_equal(self, one, frame):
         # type: (object, Any) -> None
         """Its class says that it equals another of it, which the test does not find. `frame`: who compares."""
-        if not _is_of_the_harness(frame):
+        if not is_of_the_harness(frame):
             self._why = self._why or _BY_WORD % type(one).__name__
 
-    def are_different(self, one, other, frame):
-        # type: (object, object, Any) -> None
+    def are_different(self, one, other, frame, how="__eq__"):
+        # type: (object, object, Any, str) -> None
         """They were taken for that, without asking the class of `one`."""
-        is_foreign = type(other) is not type(one)  # a script may look for one of two that are equal, and finds it
-        if is_foreign and len(self._pairs) < _MOST and not _is_of_the_harness(frame) and _may_cross(other):
-            self._pairs.append((one, other))
+        # A script may look for one of two that are equal, and finds it.
+        is_foreign = type(other) is not type(one) or is_class(one)
+        if is_foreign and len(self._pairs) < _MOST and not is_of_the_harness(frame) and _may_cross(other):
+            self._pairs.append((one, other, how))
 
     def clear_up(self, link):
         # type: (Any) -> None
@@ -44,9 +49,9 @@ class Doubts:
         if self._why:
             link.refuse(self._why)
         pairs, self._pairs = self._pairs, []
-        for one, other in pairs:
+        for one, other, how in pairs:
             try:
-                is_equal = bool(link.ask("special", one, "__eq__", other))  # that of an array raises
+                is_equal = bool(link.ask("special", one, how, other)) is (how == "__eq__")  # that of an array raises
             except Exception as error:
                 link.refuse(_RAISES % (type(one).__name__, type(other).__name__, type(error).__name__))
             else:
@@ -54,15 +59,15 @@ class Doubts:
                     link.refuse(_EQUAL % (type(one).__name__, type(other).__name__))
 
 
-def _is_of_the_harness(frame):
+def is_of_the_harness(frame):
     # type: (Any) -> bool
     return str(frame.f_globals.get("__name__")).startswith(_OWN)
 
 
 def _may_cross(other):
     # type: (object) -> bool
-    """Is it an object of the program's, or plain data, and of no size?"""
-    if is_opaque(other):
+    """Is it an object of the program's, a class that is known there, or plain data, and of no size?"""
+    if is_opaque(other) or (is_class(other) and ("_remote_class" in own_of(other) or id(other) in _BUILTINS)):
         return True
     try:
         canon(other, _MOST_BYTES)

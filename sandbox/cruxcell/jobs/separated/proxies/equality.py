@@ -21,7 +21,7 @@ from cruxcell.jobs.separated.proxies.facts import (
 )
 from cruxcell.jobs.separated.proxies.library_values import fix_values, given_by, may_change
 from cruxcell.jobs.separated.proxies.readings import all_shown
-from cruxcell.jobs.separated.proxies.remote import RemoteType, class_of_alias
+from cruxcell.jobs.separated.proxies.remote import class_of_alias, is_class_of_proxies
 from cruxcell.jobs.separated.proxies.shared_names import place_of
 from cruxcell.values.arrays import is_array_of_objects
 from cruxcell.values.canonical import NotPlain, TooLarge, canon
@@ -205,7 +205,7 @@ def _makes_something(link, operation, fields):
     # type: (Any, str, list[Any]) -> bool
     """Does it make an object of a class that the script knows by its name, or ask what objects hold or look like?"""
     if operation == "call":
-        cls = fields[0] if type(fields[0]) is RemoteType else class_of_alias(fields[0])
+        cls = fields[0] if is_class_of_proxies(fields[0]) else class_of_alias(fields[0])
         return cls is not None and bool(link.means_a_class(cls))
     return operation == "states" or (operation == "special" and fields[1] in _CHANGES_NOTHING)
 

@@ -11,6 +11,7 @@ from cruxcell.jobs.separated.proxies.asking import (
     own_of_value,
 )
 from cruxcell.jobs.separated.proxies.deriving import Asked, keep_ahead, own_names
+from cruxcell.jobs.separated.proxies.metaclasses import metaclass_for
 from cruxcell.jobs.separated.proxies.operations import (
     ASKED,
     DESCRIPTORS,
@@ -23,7 +24,7 @@ from cruxcell.jobs.separated.proxies.operations import (
 from cruxcell.jobs.separated.proxies.remote import (
     RemoteBase,
     RemoteObject,
-    RemoteType,
+    is_class_of_proxies,
 )
 from cruxcell.jobs.separated.proxies.runs import connection
 from cruxcell.jobs.separated.proxies.signatures import PARTS, FunctionOf
@@ -61,7 +62,7 @@ def make_class(  # noqa: PLR0917 - what a class is written as
     if plain:
         family = tuple(plain) if issubclass(plain[0], RemoteBase) else (RemoteBase, *plain)
         del namespace["__slots__"]
-        base = next(each for each in mro_of(plain[0]) if type(each) is not RemoteType)
+        base = next(each for each in mro_of(plain[0]) if not is_class_of_proxies(each))
         if issubclass(base, BaseException):
             namespace["__str__"], namespace["__repr__"] = _told, _shown
             own = overrides if connection[0].is_test else ()
@@ -95,7 +96,7 @@ def make_class(  # noqa: PLR0917 - what a class is written as
     owned = own_names(family)
     namespace = {each: value for each, value in namespace.items() if each not in owned}
     namespace["__qualname__"] = (qualified or name).replace("\0", "")[:400]
-    made = type.__new__(RemoteType, name[:200], family, namespace)
+    made = type.__new__(metaclass_for(family, offers), name[:200], family, namespace)  # type: type
     keep_ahead(made)
     if "__slots__" in namespace:  # which have done their work; what the object's class has is asked for
         type.__delattr__(made, "__slots__")

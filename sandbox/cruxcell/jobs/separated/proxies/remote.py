@@ -60,8 +60,6 @@ _BASES = type.__dict__["__bases__"].__get__
 _FLAGS = type.__dict__["__flags__"].__get__
 _IS_ABSTRACT = 1 << 20  # Py_TPFLAGS_IS_ABSTRACT
 _finished = []  # type: list[bool]
-# Among what a class is told to offer: a special method of its own class. An attribute of the class made here: these.
-OF_CLASS, SAID_BY_METACLASS = "type.", "_remote_said_by_metaclass"
 
 
 class RemoteType(type):
@@ -70,7 +68,7 @@ class RemoteType(type):
     def __new__(cls, name, bases, namespace, /, **keywords):
         # type: (type, str, tuple[type, ...], dict[str, Any], Any) -> Any
         if _finished:
-            return derive(cls, name, bases, namespace, keywords)
+            return derive(RemoteType, name, bases, namespace, keywords)
         return type.__new__(cls, name, bases, namespace)
 
     def __init__(cls, name, bases, namespace, /, **keywords):  # noqa: ARG002 - of the class statement
@@ -194,15 +192,7 @@ class RemoteType(type):
     def __contains__(cls, item):
         # type: (object) -> bool
         """As with objects: where what it gives holds the item, the metaclass has to say so, too."""
-        try:
-            items = iter(cls)
-        except TypeError:
-            if _is_said(cls, "__contains__"):
-                connection[0].refuse(
-                    "class %s gives no items, and says what is in it: require IN_PROCESS" % cls.__name__
-                )
-            raise
-        if not any(one is item or one == item for one in items):
+        if not any(one is item or one == item for one in cls):
             return False
         return not connection[0].is_test or bool(connection[0].ask("special", cls, "__contains__", item))
 
@@ -212,13 +202,7 @@ class RemoteType(type):
 
     def __bool__(cls):
         # type: () -> bool
-        name = next((each for each in ("__bool__", "__len__") if _is_said(cls, each)), "")
-        return not name or bool(connection[0].ask("special", cls, name))
-
-    def __str__(cls):
-        # type: () -> str
-        said = connection[0].ask("special", cls, "__str__") if _is_said(cls, "__str__") else None
-        return said if type(said) is str else repr(cls)
+        return True
 
     def __getitem__(cls, key):
         # type: (object) -> Any
@@ -227,12 +211,6 @@ class RemoteType(type):
         if connection[0].means_a_class(cls):
             _stands_for(cls, found, began)  # `Stack[int]()` makes an object of that
         return found
-
-
-def _is_said(cls, name):
-    # type: (Any, str) -> bool
-    """Does a metaclass of the other side's have this method, of which nobody is told otherwise?"""
-    return any(name in own_of(each).get(SAID_BY_METACLASS, ()) for each in mro_of(cls))
 
 
 def _items(cls, name):
@@ -329,13 +307,19 @@ def class_of_alias(value):
     # type: (Any) -> Any
     """The class that `Stack[int]` stands for; None of what is no such object."""
     found = class_behind(value)
-    return found if type(found) is RemoteType else None
+    return found if is_class_of_proxies(found) else None
 
 
 def is_remote(value):
     # type: (object) -> bool
     """Is it a class or an object of the other side's, which holds nothing here?"""
-    return type(value) is RemoteType or is_opaque(value)
+    return is_class_of_proxies(value) or is_opaque(value)
+
+
+def is_class_of_proxies(value):
+    # type: (object) -> bool
+    """Is it a class that was made here for one of the other side's?"""
+    return issubclass(type(value), RemoteType)
 
 
 _OF_ALL = (RemoteObject, RemoteBase, Opaque)

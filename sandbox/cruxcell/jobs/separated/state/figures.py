@@ -153,7 +153,7 @@ class SharedFigures:
 
     def _is_theirs(self, manager):
         # type: (Any) -> bool
-        return type(type(manager)) is self._link.objects.class_of_proxies
+        return issubclass(type(type(manager)), self._link.objects.class_of_proxies)
 
     def _is_passed(self, figure, values):
         # type: (Any, list[Any]) -> bool

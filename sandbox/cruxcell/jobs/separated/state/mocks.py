@@ -6,7 +6,7 @@ be what the script expects of its own mock.
 
 from cruxcell.jobs.separated.proxies.facts import number_of
 from cruxcell.jobs.separated.proxies.operations import is_a_mock
-from cruxcell.jobs.separated.proxies.remote import RemoteType
+from cruxcell.jobs.separated.proxies.remote import is_class_of_proxies
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Mocks:
         # type: (str, tuple[Any, ...], object) -> None
         """The candidate's answer; `place`: the object and the name that it was asked for."""
         is_there = operation == "get" and self._put and (number_of(place[0]), place[1]) in self._put
-        if is_there and (type(value) is RemoteType or type(type(value)) is RemoteType):
+        if is_there and (is_class_of_proxies(value) or is_class_of_proxies(type(value))):
             self._instead.add(number_of(value))
 
 
