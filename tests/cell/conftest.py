@@ -1,12 +1,14 @@
-"""What jobs that run in the tests' own process leave behind."""
+"""What jobs that run in the tests' own process leave behind, and the files of both halves of a script."""
 
 from __future__ import annotations
 
 import sqlite3
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from halves_by_hand import Halves
 
 _CONNECTING = ("Connection", "connect")
 
@@ -19,3 +21,11 @@ def own_connections() -> Iterator[None]:
     yield
     for module, own in zip(modules, before):
         vars(module).update(own)
+
+
+@pytest.fixture
+def halves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Halves:
+    """The working folder is that of the script's half."""
+    made = Halves(tmp_path)
+    monkeypatch.chdir(made.test)
+    return made

@@ -57,6 +57,7 @@ _SHARED_NAMES, _OBJECTS = "cell/test_separated_shared_names.py", "cell/test_sepa
 _ANSWERS, _ASKS = "cell/test_separated_exchange.py", "cell/test_separated_candidate_asks.py"
 _SCRIPT_RUNS = "cell/test_separated_script_runs.py"
 _ERRORS, _LOOKING = "cell/test_separated_errors.py", "cell/test_separated_looking.py"
+_FILES = [f"cell/test_separated_{each}.py" for each in ("files", "files_passed", "modes")]
 _QUEUE = [f"daemon/test_{each}.py" for each in ("fair_queue", "put_aside", "what_verdicts_wait_for")]
 _PROXIES = [f"cell/test_proxies_{each}.py" for each in ("of_objects", "of_classes", "of_values", "in_steps")]
 TWIN = "mutation/pairs.py"  # cases of separated scripts without a daemon
@@ -204,8 +205,8 @@ TESTS = {
     "cruxcell/jobs/separated/state/patched_places.py": [*_LENDING, *_PAIRS],
     "cruxcell/jobs/separated/state/seeds.py": ["cell/test_separated_seeds.py", *_LENDING, *_PAIRS],
     "cruxcell/jobs/separated/state/figures.py": ["cell/test_separated_figures.py", *_PAIRS],
-    "cruxcell/jobs/separated/state/files.py": ["cell/test_separated_files.py", *_PAIRS],
-    "cruxcell/jobs/separated/state/folders.py": ["cell/test_separated_files.py", *_PAIRS],
+    "cruxcell/jobs/separated/state/files.py": [*_FILES, *_PAIRS],
+    "cruxcell/jobs/separated/state/folders.py": ["cell/test_separated_folders.py", *_FILES, *_PAIRS],
     "cruxcell/jobs/separated/state/changed_times.py": ["cell/test_separated_changed_times.py", *_PAIRS],
     "cruxcell/jobs/separated/state/listening.py": ["cell/test_separated_listening.py", *_PAIRS],
     "cruxcell/jobs/separated/proxies/readings.py": ["cell/test_separated_equality.py", *_PAIRS],
