@@ -53,10 +53,12 @@ _TEXTS = [
     "cell/test_separated_texts.py", "cell/test_separated_texts_by_libraries.py",
     "cell/test_separated_configurations.py",
 ]  # fmt: skip
-_SHARED_NAMES, _OBJECTS = "cell/test_separated_shared_names.py", "cell/test_separated_objects.py"
+_SHARED_NAMES = "cell/test_separated_shared_names.py"
+_OBJECTS = [f"cell/test_separated_{each}.py" for each in ("objects", "objects_read", "errors_cross")]
 _ANSWERS, _ASKS = "cell/test_separated_exchange.py", "cell/test_separated_candidate_asks.py"
 _SCRIPT_RUNS = "cell/test_separated_script_runs.py"
 _ERRORS, _LOOKING = "cell/test_separated_errors.py", "cell/test_separated_looking.py"
+_AWAITING = ["cell/test_separated_awaiting.py", "cell/test_separated_lent_awaiting.py"]
 _FILES = [f"cell/test_separated_{each}.py" for each in ("files", "files_passed", "modes")]
 _QUEUE = [f"daemon/test_{each}.py" for each in ("fair_queue", "put_aside", "what_verdicts_wait_for")]
 _PROXIES = [f"cell/test_proxies_{each}.py" for each in ("of_objects", "of_classes", "of_values", "in_steps")]
@@ -158,29 +160,31 @@ TESTS = {
     "cruxcell/jobs/streams.py": ["cell/test_streams_job.py", "daemon/test_shared_streams.py"],
     "cruxcell/jobs/expressions.py": ["cell/test_expressions_job.py", "daemon/test_sharing.py", _WORKERS],
     "cruxcell/jobs/separated/exchange/alongside.py": ["cell/test_separated_alongside.py", _ASKS, _ANSWERS, *_PAIRS],
-    "cruxcell/jobs/separated/proxies/asking.py": [*_PROXIES, _OBJECTS, *_PAIRS],
+    "cruxcell/jobs/separated/proxies/asking.py": [*_PROXIES, *_OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/proxies/flags.py": [*_PROXIES, *_PAIRS],
     "cruxcell/jobs/separated/proxies/members.py": ["cell/test_separated_members.py", *_PROXIES, *_PAIRS],
     "cruxcell/jobs/separated/proxies/counting.py": ["cell/test_separated_counting.py", *_PROXIES, *_PAIRS],
-    "cruxcell/jobs/separated/proxies/awaiting.py": ["cell/test_separated_awaiting.py", *_PAIRS],
-    "cruxcell/jobs/separated/proxies/loops.py": ["cell/test_separated_awaiting.py", *_PAIRS],
+    "cruxcell/jobs/separated/proxies/awaiting.py": [*_AWAITING, *_PAIRS],
+    "cruxcell/jobs/separated/proxies/loops.py": [*_AWAITING, *_PAIRS],
     "cruxcell/jobs/separated/state/borrowing.py": [
         "cell/test_separated_borrowing.py",
         *_LENDING,
         *_PAIRS,
     ],
     "cruxcell/jobs/separated/candidate.py": ["cell/test_separated_server.py", *_PAIRS],
-    "cruxcell/jobs/separated/crossing/by_name.py": [_OBJECTS, _SHARED_NAMES, *_PAIRS],
-    "cruxcell/jobs/separated/crossing/classes.py": ["cell/test_separated_classes.py", _SHARED_NAMES, _OBJECTS, *_PAIRS],
+    "cruxcell/jobs/separated/crossing/by_name.py": [*_OBJECTS, _SHARED_NAMES, *_PAIRS],
+    "cruxcell/jobs/separated/crossing/classes.py": [
+        "cell/test_separated_classes.py", _SHARED_NAMES, *_OBJECTS, *_PAIRS,
+    ],
     "cruxcell/jobs/separated/state/decimals.py": [*_LENDING, *_PAIRS],
     "cruxcell/jobs/separated/proxies/deriving.py": ["cell/test_separated_deriving.py", *_PROXIES, *_PAIRS],
     "cruxcell/jobs/separated/proxies/doubts.py": ["cell/test_separated_equality.py", *_PAIRS],
     "cruxcell/jobs/separated/proxies/equality.py": [
         "cell/test_separated_equality.py", "cell/test_separated_notes.py", *_PROXIES, *_PAIRS,
     ],
-    "cruxcell/jobs/separated/crossing/exceptions.py": [_ERRORS, "cell/test_separated_classes.py", _OBJECTS, *_PAIRS],
+    "cruxcell/jobs/separated/crossing/exceptions.py": [_ERRORS, "cell/test_separated_classes.py", *_OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/proxies/shared_names.py": [
-        _SHARED_NAMES, "cell/test_separated_classes.py", "cell/test_separated_libraries.py", _OBJECTS, *_PAIRS,
+        _SHARED_NAMES, "cell/test_separated_classes.py", "cell/test_separated_libraries.py", *_OBJECTS, *_PAIRS,
     ],
     "cruxcell/jobs/separated/proxies/compared_tables.py": ["cell/test_separated_compared_tables.py", *_PAIRS],
     "cruxcell/jobs/separated/rules/configurations.py": [*_TEXTS, *_PAIRS],
@@ -211,34 +215,34 @@ TESTS = {
     "cruxcell/jobs/separated/state/listening.py": ["cell/test_separated_listening.py", *_PAIRS],
     "cruxcell/jobs/separated/proxies/readings.py": ["cell/test_separated_equality.py", *_PAIRS],
     "cruxcell/jobs/separated/exchange/link.py": ["cell/test_link.py", "cell/test_link_asking.py", *_PAIRS],
-    "cruxcell/jobs/separated/crossing/numbered.py": ["cell/test_separated_numbered.py", _OBJECTS, *_PAIRS],
-    "cruxcell/jobs/separated/crossing/objects.py": [_OBJECTS, "cell/test_separated_imported_first.py", *_PAIRS],
+    "cruxcell/jobs/separated/crossing/numbered.py": ["cell/test_separated_numbered.py", *_OBJECTS, *_PAIRS],
+    "cruxcell/jobs/separated/crossing/objects.py": [*_OBJECTS, "cell/test_separated_imported_first.py", *_PAIRS],
     "cruxcell/jobs/separated/proxies/marks.py": [
         "cell/test_separated_marks.py", "cell/test_separated_permissions.py", *_PAIRS,
     ],
     "cruxcell/jobs/separated/proxies/operations.py": [
         "cell/test_separated_permissions.py", _ASKS, *_PAIRS,
     ],
-    "cruxcell/jobs/separated/proxies/placing.py": [*_PROXIES, _OBJECTS, "cell/test_separated_equality.py", *_PAIRS],
+    "cruxcell/jobs/separated/proxies/placing.py": [*_PROXIES, *_OBJECTS, "cell/test_separated_equality.py", *_PAIRS],
     "cruxcell/jobs/separated/rules/program_names.py": ["cell/test_separated_names.py", *_PAIRS],
     "cruxcell/jobs/separated/proxies/copies.py": ["cell/test_separated_copies.py", *_PAIRS],
     "cruxcell/jobs/separated/rules/pickles.py": ["cell/test_separated_pickles.py", *_PAIRS],
     "cruxcell/jobs/separated/proxies/proxy_classes.py": [
-        *_PROXIES, _OBJECTS, "cell/test_separated_equality.py", *_PAIRS,
+        *_PROXIES, *_OBJECTS, "cell/test_separated_equality.py", *_PAIRS,
     ],
     "cruxcell/jobs/separated/proxies/special_methods.py": [
-        *_PROXIES, _OBJECTS, "cell/test_separated_equality.py", *_PAIRS,
+        *_PROXIES, *_OBJECTS, "cell/test_separated_equality.py", *_PAIRS,
     ],
     "cruxcell/jobs/separated/state/redirected.py": [
         "cell/test_separated_redirected.py", "cell/test_separated_alongside.py", *_PAIRS,
     ],
     "cruxcell/jobs/separated/proxies/remote.py": [
-        "cell/test_separated_remote.py", *_PROXIES, "cell/test_separated_deriving.py", _OBJECTS, *_PAIRS,
+        "cell/test_separated_remote.py", *_PROXIES, "cell/test_separated_deriving.py", *_OBJECTS, *_PAIRS,
     ],
     "cruxcell/jobs/separated/proxies/facts.py": [
-        *_PROXIES, "cell/test_separated_equality.py", "cell/test_separated_notes.py", _OBJECTS, *_PAIRS,
+        *_PROXIES, "cell/test_separated_equality.py", "cell/test_separated_notes.py", *_OBJECTS, *_PAIRS,
     ],
-    "cruxcell/jobs/separated/proxies/told.py": ["cell/test_separated_remote.py", *_PROXIES, _OBJECTS, *_PAIRS],
+    "cruxcell/jobs/separated/proxies/told.py": ["cell/test_separated_remote.py", *_PROXIES, *_OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/proxies/runs.py": [*_PROXIES, *_PAIRS],
     "cruxcell/jobs/separated/proxies/signatures.py": [_LOOKING, *_PAIRS],
     "cruxcell/jobs/separated/rules/script.py": ["cell/test_separated_scripts.py", *_PAIRS],

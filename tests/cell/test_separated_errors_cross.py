@@ -1,0 +1,155 @@
+"""How exceptions cross between the halves of a separated script, and which of them end anything there."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+from typing import Any
+
+import pytest
+from cruxcell.jobs.separated.crossing.exceptions import ANSWERED
+from cruxcell.values.containers import Garbled
+from link_messages import text, u32
+from objects_by_hand import End, candidates_end, described, error, shared, small, tests_end  # noqa: F401 - fixtures among them
+
+
+def test_a_program_s_own_error_of_a_builtin_s_name_is_one_object(test: End, candidate: End):
+    mine = type("ValueError", (ValueError,), {"__module__": "__main__"})("a")
+    assert test.reads(candidate.sends(mine)) is test.reads(candidate.sends(mine))
+    plain = ValueError("a")
+    assert test.reads(candidate.sends(plain)) is not test.reads(candidate.sends(plain))
+
+
+def test_an_error_of_the_test_comes_back_and_tells_no_cause(test: End, candidate: End):
+    raised = ValueError("a")
+    raised.__cause__ = raised.__context__ = KeyError(7)
+    found = candidate.reads(test.sends(raised))
+    assert (type(found), found.args, found.__cause__, found.__context__) == (ValueError, ("a",), None, None)
+    assert test.reads(candidate.sends([found])) == [raised]
+
+
+@pytest.mark.parametrize("name", ["__cause__", "__context__"])
+def test_an_error_of_the_candidate_tells_why(test: End, candidate: End, name: str):
+    raised = ValueError("a")
+    setattr(raised, name, KeyError(7))
+    found = test.reads(candidate.sends(raised))
+    assert (type(found.__context__), found.__context__.args) == (KeyError, (7,))
+    assert (found.__cause__ is None) == (name == "__context__")
+
+
+def test_an_error_from_none_tells_its_context_and_one_with_a_cause_nothing_else(test: End, candidate: End):
+    raised = ValueError("a")
+    assert test.reads(candidate.sends(raised)).__suppress_context__ is False
+    raised.__context__ = KeyError(7)
+    assert test.reads(candidate.sends(raised)).__suppress_context__ is False
+    raised.__suppress_context__ = True
+    found = test.reads(candidate.sends(raised))
+    assert (found.__suppress_context__, vars(found), test.objects.held._kept) == (True, {}, {})
+    assert (type(found.__context__), found.__context__.args, found.__cause__) == (KeyError, (7,), None)
+    raised.__cause__ = KeyError(8)
+    told = candidate.sends(raised)
+    raised.__context__ = None
+    assert candidate.sends(raised) == told
+
+
+def test_a_candidate_names_no_error_that_shows_memory_but_where_it_raises_it(test: End, candidate: End):
+    assert test.reads(candidate.sends(UnicodeDecodeError)) is not UnicodeDecodeError
+    with pytest.raises(Garbled):
+        test.reads(shared("UnicodeDecodeError"))
+    assert type(test.reads(candidate.sends(UnicodeDecodeError("a", b"b", 0, 1, "c")))) is UnicodeDecodeError
+
+
+ENDING = (SystemExit, StopIteration, StopAsyncIteration, GeneratorExit)
+
+
+@pytest.mark.parametrize("kind", ENDING)
+def test_what_ends_a_script_or_iteration_is_nothing_that_a_candidate_gives(test: End, candidate: End, kind: type):
+    """What it raises is an error; the class alone is the candidate's, and what derives from it is that."""
+    assert test.reads(candidate.sends(kind)) is not kind
+    with pytest.raises(Garbled):
+        test.reads(shared(kind.__name__))
+    own = type("Own", (kind,), {"__module__": "__main__"})
+    derived = test.reads(candidate.sends(own))
+    assert issubclass(derived, kind)
+    raised = test.reads(error(shared(kind.__name__), 71))
+    assert type(raised) is kind
+    assert (ANSWERED in vars(raised)) is (kind is SystemExit)
+    test.objects.is_given = True
+    for test.objects.is_question in (False, True):
+        for number in (0, 71, 72):  # one that it has raised before has its number
+            given = test.reads(error(shared(kind.__name__), number))
+            ends = not test.objects.is_question and kind is SystemExit
+            assert issubclass(type(given), ENDING) is ends
+            assert isinstance(given, kind)
+            assert issubclass(type(given), Exception) is issubclass(kind, Exception)
+        made = own(8)
+        found = test.reads(candidate.sends(made))
+        assert isinstance(found, derived)
+        assert test.reads(candidate.sends(made)) is found
+        assert found.args == (8,)
+        assert issubclass(type(found), ENDING) is ends
+    assert type(test.reads(error(shared("KeyError")))) is KeyError
+    candidate.objects.is_question = candidate.objects.is_given = True
+    assert type(candidate.reads(test.sends(kind()))) is kind
+
+
+def test_what_an_error_holds_is_given_and_not_raised(test: End):
+    within = b"X" + u32(0) + shared("ValueError") + text("") + small(1) + error(shared("StopIteration"))
+    raised = test.reads(within + b"NN" + error(shared("StopIteration")) + b"N")
+    for inner in (raised.args[0], raised.__cause__):
+        assert isinstance(inner, StopIteration)
+        assert not issubclass(type(inner), StopIteration)
+    assert type(test.reads(error(shared("StopIteration")))) is StopIteration
+
+
+@pytest.mark.parametrize(
+    ("kind", "held"), [(StopIteration, "value"), (StopAsyncIteration, "args"), (SystemExit, "code")]
+)
+def test_what_ends_an_iteration_holds_what_it_was_made_of(test: End, candidate: End, kind: Any, held: str):
+    test.objects.is_given = test.objects.is_question = True
+    for made in (kind(), kind(8), kind([1, 2])):
+        assert getattr(test.reads(candidate.sends(made)), held) == getattr(made, held)
+
+
+@pytest.mark.parametrize("is_meant", [False, True])
+def test_what_cancels_is_given_where_the_script_means_it(test: End, candidate: End, is_meant: bool):
+    test.objects.is_given, test.has_cancelled = True, is_meant
+    given = test.reads(candidate.sends(asyncio.CancelledError()))
+    assert isinstance(given, asyncio.CancelledError)
+    assert issubclass(type(given), asyncio.CancelledError) is is_meant
+
+
+def test_an_exit_of_the_script_s_that_comes_back_is_none_of_its_own(test: End, candidate: End):
+    own = SystemExit(0)
+    test.reads(candidate.sends(candidate.reads(test.sends(own))))
+    assert ANSWERED in vars(own)
+
+
+def test_a_program_s_error_is_asked_for_its_attributes(test: End, candidate: End):
+    """Neither a library's own `__init__` sets them here, nor are those believed that come with it."""
+    cls = type("Own", (subprocess.CalledProcessError,), {"__module__": "__main__"})
+    found = test.reads(candidate.sends(cls(1, "a")))
+    assert (found.args, {"returncode", "cmd"}.intersection(vars(found))) == ((1, "a"), set())
+    own = described(70, shared("ValueError")) + text("") + small(0) + b"N" + b"t" + u32(3) + b"N" + b"l" + u32(901, 0)
+    more = b"t" + u32(1) + b"t" + u32(2) + text("code") + small(7) + u32(903, 905, 907)
+    assert "code" not in vars(test.reads(b"X" + u32(90) + own + more + b"NN"))
+
+
+def test_errors_that_are_each_other_s_cause_come_to_an_end(test: End, candidate: End):
+    first, other = ValueError("a"), KeyError("b")
+    first.__cause__, other.__cause__ = other, first
+    found, count = test.reads(candidate.sends(first)), 0
+    while found is not None:
+        found, count = found.__cause__, count + 1
+    assert 10 < count < 50
+
+
+def test_an_error_is_shown_as_its_class_says(test: End, candidate: End):
+    shown = type("Shown", (ValueError,), {"__repr__": lambda _self: "<shown>", "__module__": "__main__"})
+    assert repr(test.reads(candidate.sends(shown("a")))) == "<shown>"
+    assert (
+        repr(test.reads(candidate.sends(type("Mishap", (ValueError,), {"__module__": "__main__"})("a"))))
+        == "Mishap('a')"
+    )
+    odd = described(70, shared("ValueError")), text(""), small(0), b"N", b"t" + u32(2) + small(8) + b"N" + u32(901)
+    assert repr(test.reads(b"X" + u32(90) + b"".join(odd) + b"NN")) == "A()"
