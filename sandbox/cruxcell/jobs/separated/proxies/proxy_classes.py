@@ -5,11 +5,7 @@ are that value here and compare as it; exceptions.
 """
 
 from cruxcell.jobs.separated.proxies import counting, flags, libraries, library_values
-from cruxcell.jobs.separated.proxies.asking import (
-    hashed,
-    own_of_error,
-    own_of_value,
-)
+from cruxcell.jobs.separated.proxies.asking import hashed, own_of_error, own_of_value
 from cruxcell.jobs.separated.proxies.deriving import Asked, keep_ahead, own_names
 from cruxcell.jobs.separated.proxies.metaclasses import metaclass_for
 from cruxcell.jobs.separated.proxies.operations import (
@@ -21,11 +17,7 @@ from cruxcell.jobs.separated.proxies.operations import (
     mro_of,
     own_of,
 )
-from cruxcell.jobs.separated.proxies.remote import (
-    RemoteBase,
-    RemoteObject,
-    is_class_of_proxies,
-)
+from cruxcell.jobs.separated.proxies.remote import RemoteBase, RemoteObject, is_class_of_proxies
 from cruxcell.jobs.separated.proxies.runs import connection
 from cruxcell.jobs.separated.proxies.signatures import PARTS, FunctionOf
 from cruxcell.jobs.separated.proxies.special_methods import FUNCTION_TYPE, METHOD_TYPE, hash_of_object, special
@@ -54,33 +46,19 @@ def make_class(  # noqa: PLR0917 - what a class is written as
         stands_for: a builtin class its objects say they are of (`__class__`), or None.
         module: what it says its module is.
     """
-    plain = _values_among(bases)
+    plain, is_test = _values_among(bases), connection[0].is_test
+    is_opaque = is_test and not plain
     name, _, qualified = name.partition("\0")
     namespace = {"__module__": module, "_remote_class": number, "__slots__": ()}  # type: dict[str, Any]
     namespace["__doc__"] = property(_documentation)
     family = tuple([each for each in bases if issubclass(each, RemoteObject)]) or (RemoteObject,)  # type: tuple[type, ...]
+    asked = offers
     if plain:
         family = tuple(plain) if issubclass(plain[0], RemoteBase) else (RemoteBase, *plain)
         del namespace["__slots__"]
-        base = next(each for each in mro_of(plain[0]) if not is_class_of_proxies(each))
-        if issubclass(base, BaseException):
-            namespace["__str__"], namespace["__repr__"] = _told, _shown
-            own = overrides if connection[0].is_test else ()
-            namespace.update({each: own_of_error(each) for each in own if hasattr(base, each)})
-            asked = [each for each in offers if each not in ("__str__", "__repr__")]
-        else:
-            namespace.update(flags.operators(offers))
-            namespace.update(counting.operators(plain[0]))
-            namespace.update(_own_of_value(base, overrides))
-            asked = [each for each in offers if each in _OF_VALUES]
-    else:
-        asked = offers
-    is_test = connection[0].is_test
-    is_run = "__next__" in offers or "__await__" in offers
-    for each in asked if is_run or not is_test else _without_methods(asked):
-        method = special(each, is_test, is_run)
-        if method is not None:
-            namespace[each] = method
+        more, asked = _of_plain_base(plain[0], offers, overrides)
+        namespace.update(more)
+    namespace.update(_special_methods(asked, offers))
     if "__eq__" in namespace:
         namespace["__hash__"] = hash_of_object if "__hash__" in offers else object.__hash__
     namespace.update({each[1:]: None for each in offers if each[:1] == NONE and each[1:] in MAY_BE_NONE})
@@ -88,9 +66,9 @@ def make_class(  # noqa: PLR0917 - what a class is written as
         namespace["__set_name__"] = _is_no_descriptor_here
     if not is_test:
         namespace.update({each[1:]: Asked(each[1:]) for each in offers if each[:1] == "."})
-    namespace.update(libraries.told(offers, is_test and not plain))
+    namespace.update(libraries.told(offers, is_opaque))
     namespace.update(library_values.reckoned(offers, namespace))
-    namespace.update(_called_by_name(is_test and not plain))
+    namespace.update(_called_by_name(is_opaque))
     if stands_for is not None:
         namespace.update(_of_known_class(stands_for))
     owned = own_names(family)
@@ -101,6 +79,35 @@ def make_class(  # noqa: PLR0917 - what a class is written as
     if "__slots__" in namespace:  # which have done their work; what the object's class has is asked for
         type.__delattr__(made, "__slots__")
     return made
+
+
+def _of_plain_base(first, offers, overrides):
+    # type: (Any, list[str], list[str]) -> tuple[dict[str, Any], list[str]]
+    """What a class has whose objects are values or exceptions, and the special methods of it that are asked for.
+    `first`: its first base that makes it such a class."""
+    base = next(each for each in mro_of(first) if not is_class_of_proxies(each))
+    if issubclass(base, BaseException):
+        found = {"__str__": _told, "__repr__": _shown}  # type: dict[str, Any]
+        own = overrides if connection[0].is_test else ()
+        found.update({each: own_of_error(each) for each in own if hasattr(base, each)})
+        return found, [each for each in offers if each not in ("__str__", "__repr__")]
+    found = flags.operators(offers)
+    found.update(counting.operators(first))
+    found.update(_own_of_value(base, overrides))
+    return found, [each for each in offers if each in _OF_VALUES]
+
+
+def _special_methods(asked, offers):
+    # type: (list[str], list[str]) -> dict[str, Any]
+    """The methods among `asked`, each of which asks the other side."""
+    is_test = connection[0].is_test
+    is_run = "__next__" in offers or "__await__" in offers
+    found = {}  # type: dict[str, Any]
+    for each in asked if is_run or not is_test else _without_methods(asked):
+        method = special(each, is_test, is_run)
+        if method is not None:
+            found[each] = method
+    return found
 
 
 def _without_methods(names):
