@@ -57,6 +57,13 @@ def opened(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         raise _unreadable(path, error) from None
 
 
+def blocks_of(path: Path) -> Iterator[bytes]:
+    """What a file holds, packed or not, a block at a time."""
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            yield block
+
+
 def _unreadable(path: str | os.PathLike[str], error: Exception) -> DataError:
     return DataError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}")
 

@@ -54,21 +54,9 @@ def command(
     The limits are those of the rules unless an option sets them. The exit code is 1 if the sandbox could not decide a
     pair (reason UNDECIDED); such a pair is not kept.
     """
-    for option, path in (("CANDIDATES", candidates), ("--out", out), ("--rejects", rejects)):
-        if path is not None and str(path) == STANDARD:
-            raise InvalidRequest(f"{option} must name a file, not -: a run that is killed goes on with it.")
-        if option != "CANDIDATES":
-            check_output(path, file_of(rules))
-    plan = Plan(
-        candidates,
-        out,
-        rejects,
-        load_rules(rules).with_limits(running.limits),
-        running.runtime,
-        strict,
-        resume,
-        restart,
-    )
+    _check_paths(candidates, out, rejects, file_of(rules))
+    limited = load_rules(rules).with_limits(running.limits)
+    plan = Plan(candidates, out, rejects, limited, running.runtime, strict, resume, restart)
     bad = BadRows()
     started = time.monotonic()
     spare_the_collector()
@@ -90,6 +78,14 @@ def command(
         _show(summary, elapsed_s)
     if summary.undecided:
         raise typer.Exit(1)
+
+
+def _check_paths(candidates: Path, out: Path, rejects: Optional[Path], rules: Optional[Path]) -> None:
+    for option, path in (("CANDIDATES", candidates), ("--out", out), ("--rejects", rejects)):
+        if path is not None and str(path) == STANDARD:
+            raise InvalidRequest(f"{option} must name a file, not -: a run that is killed goes on with it.")
+        if option != "CANDIDATES":
+            check_output(path, rules)
 
 
 def spare_the_collector() -> None:

@@ -21,7 +21,7 @@ from cruxbox.errors import DataError, InvalidRequest
 from cruxbox.files import complaining
 from cruxbox.journal import Journal, check_same
 from cruxbox.problems.records import programs_in
-from cruxbox.reading import STANDARD, lines, opened, parse_json
+from cruxbox.reading import STANDARD, blocks_of, lines, opened, parse_json
 
 Resume = Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")]
 Restart = Annotated[bool, typer.Option("--restart", help="Discard an interrupted run and begin again.")]
@@ -176,7 +176,6 @@ def digest(*paths: Path, read: Callable[[], Any] = list) -> str:
             continue
         for each in programs_in(path) if path.is_dir() else [path]:
             digest.update(f"{each.relative_to(path)}\0".encode(errors="surrogateescape") if each != path else b"")
-            with each.open("rb") as file:
-                while block := file.read(1 << 20):
-                    digest.update(block)
+            for block in blocks_of(each):
+                digest.update(block)
     return digest.hexdigest()

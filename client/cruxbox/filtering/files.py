@@ -20,8 +20,7 @@ from cruxbox.filtering.reasons import BAD_ROW
 from cruxbox.filtering.rules import PAPER, Rules
 from cruxbox.filtering.seen import Seen
 from cruxbox.filtering.summary import Summary, ends_row
-
-_BLOCK_BYTES = 1 << 20
+from cruxbox.reading import blocks_of
 
 
 @dataclass(frozen=True)
@@ -77,12 +76,8 @@ def filter_file(
     Raises DataError for files that cannot be used or hold no usable row, and what the sandbox's client raises.
     """
     _check_paths(plan)
+    _check_unfinished(plan)
     memory = plan.out.with_name(plan.out.name + ".seen")
-    if journal_of(plan.out).exists() and not plan.resume and not plan.restart:
-        raise DataError(
-            f"{plan.out}: an unfinished run is here ({journal_of(plan.out).name}); "
-            f"--resume continues it, --restart starts over"
-        )
     identity = _identity(plan)
     paths = [plan.out, *([plan.rejects] if plan.rejects else [])]
     outputs = Outputs(paths, identity, lambda: seen.save(), plan.checkpoint_s)  # noqa: PLW0108  (opened below)
@@ -109,6 +104,14 @@ def filter_file(
             _remove(memory)
         outputs.close()
     return outputs.summary
+
+
+def _check_unfinished(plan: Plan) -> None:
+    journal = journal_of(plan.out)
+    if journal.exists() and not plan.resume and not plan.restart:
+        raise DataError(
+            f"{plan.out}: an unfinished run is here ({journal.name}); --resume continues it, --restart starts over"
+        )
 
 
 def _run(
@@ -169,9 +172,8 @@ def _identity(plan: Plan) -> dict[str, Any]:
     """What must be the same for a run to be gone on with."""
     content = hashlib.blake2b(digest_size=16)
     try:
-        with plan.candidates.open("rb") as file:
-            while block := file.read(_BLOCK_BYTES):
-                content.update(block)
+        for block in blocks_of(plan.candidates):
+            content.update(block)
     except OSError as error:
         raise DataError(f"{plan.candidates}: cannot be read: {error.strerror or error}") from None
     return {
