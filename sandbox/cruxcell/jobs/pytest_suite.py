@@ -38,19 +38,37 @@ class PytestSuite(Suite):
         # type: () -> Results | None
         notes = _plugin(self._pytest, self.module, self.results, self._not_mine)
         out = sys.stdout
-        # Pytest looks for its configuration in folders that a worker may not look at.
+        self._fit_to_a_worker()
+        try:
+            code = int(self._run_all(self._options(), plugins=[notes]))
+        finally:
+            sys.stdout = out
+        for name in notes.unfinished:
+            self.results.add(ERROR, name, "was begun, or was to be, and has no result")
+        if code not in _AT_ITS_END:
+            self.results.add(ERROR, "", "the run of the suite was broken off (pytest's exit code %d)" % code)
+        return self.results
+
+    def _options(self):
+        # type: () -> list[str]
+        options = [os.__file__, "-s", "--noconftest", "-p", "no:cacheprovider"]
+        for name, fixture in _PLUGINS:
+            if not fixture or fixture not in self.code:
+                options += ["-p", "no:" + name]
+        return options
+
+    def _fit_to_a_worker(self):
+        # type: () -> None
+        """Have pytest do nothing that a worker may not do."""
         import pathlib
 
+        # It looks for its configuration in folders that a worker may not look at.
         setup = (pathlib.Path(os.__file__).parent, None, {}, [])  # type: Any
         self._pytest.Config.__init__.__globals__["determine_setup"] = (
             lambda **asked: (  # noqa: ARG005 - what pytest hands over
                 setup if int(self._pytest.__version__.partition(".")[0]) > 8 else setup[:3]
             )
         )
-        options = [os.__file__, "-s", "--noconftest", "-p", "no:cacheprovider"]
-        for name, fixture in _PLUGINS:
-            if not fixture or fixture not in self.code:
-                options += ["-p", "no:" + name]
         if "caplog" in self.code:
             from _pytest import logging as plugin
 
@@ -61,15 +79,6 @@ class PytestSuite(Suite):
         if not os.access(SCRATCH_FOLDER, os.W_OK):
             shared = sys.modules["os"]  # type: Any  # pytest's, not the harness's own
             vars(shared)["chdir"] = leave  # back to where it began, which such a worker never left
-        try:
-            code = int(self._run_all(options, plugins=[notes]))
-        finally:
-            sys.stdout = out
-        for name in notes.unfinished:
-            self.results.add(ERROR, name, "was begun, or was to be, and has no result")
-        if code not in _AT_ITS_END:
-            self.results.add(ERROR, "", "the run of the suite was broken off (pytest's exit code %d)" % code)
-        return self.results
 
 
 # Plugins of pytest's that a suite does without, each unless it names what the plugin offers.
@@ -151,13 +160,19 @@ def _plugin(pytest, module, results, not_mine):  # noqa: C901 - the methods of c
             if report.when == "call" or not report.passed:
                 self.unfinished.pop(name, None)
             if report.failed:
-                crash = getattr(report.longrepr, "reprcrash", None)
-                text = crash.message if crash is not None else str(report.longrepr)[-500:]
-                is_assertion = report.when == "call" and text.startswith(("AssertionError", "assert ", "Failed"))
-                results.add(FAILED if is_assertion else ERROR, name, text)
+                results.add(*_failure(report))
             elif report.skipped:
                 results.add(SKIPPED, name, "")
             elif report.when == "call":
                 results.add(PASSED, name)
 
     return Plugin()
+
+
+def _failure(report):
+    # type: (Any) -> tuple[bytes, str, str]
+    """(letter, name, text) of a report on a test that failed, or could not be run."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    text = crash.message if crash is not None else str(report.longrepr)[-500:]
+    is_assertion = report.when == "call" and text.startswith(("AssertionError", "assert ", "Failed"))
+    return FAILED if is_assertion else ERROR, _pytest_name(report), text
