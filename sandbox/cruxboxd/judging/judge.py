@@ -255,19 +255,28 @@ class Judge:
             for at, reading in (kinds if is_plain(self._scheduler, task) else {}).items()
             if reading.kind is Kind.ASSERTION and "candidate" not in reading.text and reading.attempts.may_begin()
         ]
-        calls = [CallCheck(checks[at].id, kinds[at].text, None) for at in simple]
-        if calls:
-            require = task.require or Assurance.SEPARATED
-            evaluator = self._evaluator(replace(task, require=require, limits=of_an_attempt(task.limits_of_scripts)))
-            with self._scheduler.holding(task.tenant, len(calls)):
-                for at, value in zip(list(simple), await evaluator.evaluate(calls)):
-                    kinds[at].attempts.ended(is_certain := _is_certain(value), value.cpu_ns)
-                    if is_certain:
-                        await emit(task, checks[at], outcomes.compare(value, kinds[at].canonical), None)
-                    else:
-                        simple.remove(at)
-        rest = [at for at in range(len(checks)) if at not in simple]
+        decided = await self._judge_assertions(task, [(checks[at], kinds[at]) for at in simple], emit)
+        judged = {at for at, is_decided in zip(simple, decided) if is_decided}
+        rest = [at for at in range(len(checks)) if at not in judged]
         await together(*[self._judge_script(task, checks[at], kinds.get(at), emit) for at in rest])
+
+    async def _judge_assertions(
+        self, task: Task, scripts: Sequence[tuple[ScriptCheck, Reading]], emit: Emit
+    ) -> list[bool]:
+        """Judge assertions by their calls; for each, did its call decide it?"""
+        if not scripts:
+            return []
+        calls = [CallCheck(check.id, reading.text, None) for check, reading in scripts]
+        require = task.require or Assurance.SEPARATED
+        evaluator = self._evaluator(replace(task, require=require, limits=of_an_attempt(task.limits_of_scripts)))
+        decided: list[bool] = []
+        with self._scheduler.holding(task.tenant, len(calls)):
+            for (check, reading), value in zip(scripts, await evaluator.evaluate(calls)):
+                decided.append(_is_certain(value))
+                reading.attempts.ended(decided[-1], value.cpu_ns)
+                if decided[-1]:
+                    await emit(task, check, outcomes.compare(value, reading.canonical), None)
+        return decided
 
     async def _judged_by_calls(self, task: Task, check: ScriptCheck, reading: Reading) -> CheckResult | None:
         """The script by the calls that it makes, if these are known and what they give says enough; else None."""
