@@ -145,22 +145,18 @@ def _is_open(job: Job, name: str, text: str, verdict: Verdict | None) -> bool:
 
 
 def _difference(job: Job, report: FileReport, second: Mapping[Question, Verdict | None]) -> Difference:
-    reasons: Counter[str] = Counter()
-    examples: list[str] = []
     verdicts: dict[str, list[Verdict | None]] = {}
+    reasons: dict[str, str] = {}
     for name, texts in report.generations.items():
         row = verdicts[name] = []
         for number, (text, strict) in enumerate(zip(texts, report.verdicts[name])):
             skipped = released_skips(job.dataset[name], text, job.mode)
             there = None if skipped else second.get((name, text), strict)
             row.append(there)
-            reason = "skipped" if skipped else _reason(strict, there)
-            if reason:
-                reasons[reason] += 1
-                if reason != "skipped" and len(examples) < _EXAMPLES:
-                    examples.append(f"{name}[{number}]")
+            reasons[f"{name}[{number}]"] = "skipped" if skipped else _reason(strict, there)
     scored = RELEASED.score(report.generations, verdicts, job.ks)
-    return Difference(scored.pass_at_k, _sorted(reasons), examples)
+    examples = [which for which, reason in reasons.items() if reason not in ("", "skipped")]
+    return Difference(scored.pass_at_k, _sorted(Counter(filter(None, reasons.values()))), examples[:_EXAMPLES])
 
 
 def _reason(strict: Verdict | None, there: Verdict | None) -> str:

@@ -74,25 +74,27 @@ class Health:
             await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, f"{self._watches} clients watch already")
         self._watches += 1
         try:
-            name = await self._name(context)
-            end = asyncio.get_running_loop().time() + _WATCH_S
-            last = None
-            while (left := end - asyncio.get_running_loop().time()) > 0:
-                changed = asyncio.ensure_future(self._changed.wait())
-                status = self._statuses.get(name, Status.Value("SERVICE_UNKNOWN"))
-                try:
-                    if status != last:
-                        # Who takes nothing is not waited for any longer than others.
-                        await within(left, context.write(pb.HealthCheckResponse(status=status)))
-                    last = status
-                    await asyncio.wait({changed}, timeout=end - asyncio.get_running_loop().time())
-                except asyncio.TimeoutError:
-                    break
-                finally:
-                    changed.cancel()
+            await self._tell(await self._name(context), context)
             await context.abort(grpc.StatusCode.UNAVAILABLE, "watched for long; watch again")
         finally:
             self._watches -= 1
+
+    async def _tell(self, name: str, context: Context) -> None:
+        loop, last = asyncio.get_running_loop(), None
+        end = loop.time() + _WATCH_S
+        while (left := end - loop.time()) > 0:
+            changed = asyncio.ensure_future(self._changed.wait())
+            status = self._statuses.get(name, Status.Value("SERVICE_UNKNOWN"))
+            try:
+                if status != last:
+                    # Who takes nothing is not waited for any longer than others.
+                    await within(left, context.write(pb.HealthCheckResponse(status=status)))
+                last = status
+                await asyncio.wait({changed}, timeout=end - loop.time())
+            except asyncio.TimeoutError:
+                return
+            finally:
+                changed.cancel()
 
     async def _name(self, context: Context) -> str:
         """The service that is asked about."""

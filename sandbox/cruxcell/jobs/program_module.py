@@ -77,17 +77,27 @@ def compiled(source, name, is_main):
     tree = parse_text(source, "exec")
     for node in walk(tree):
         kind = type(node).__name__
-        if kind == "Import":
-            for each in node.names:
-                if name and each.name == name:
-                    each.name, each.asname = MAIN_IN % name, each.asname or name
+        if kind == "Import" and name:
+            _take_as_main(node.names, name)
         elif kind == "Compare" and not is_main:
-            sides = [node.left, *node.comparators]
-            if "__name__" in [getattr(each, "id", "") for each in sides]:
-                for each in sides:
-                    if getattr(each, "value", "") == MAIN:
-                        each.value = None
+            _guard_never_holds([node.left, *node.comparators])
     return compile_tree(tree, "exec")
+
+
+def _take_as_main(imported, name):
+    # type: (list[Any], str) -> None
+    for each in imported:
+        if each.name == name:
+            each.name, each.asname = MAIN_IN % name, each.asname or name
+
+
+def _guard_never_holds(sides):
+    # type: (list[Any]) -> None
+    """`__name__ == "__main__"`, whichever way round, is never so."""
+    if "__name__" in [getattr(each, "id", "") for each in sides]:
+        for each in sides:
+            if getattr(each, "value", "") == MAIN:
+                each.value = None
 
 
 def of_main(text, name):

@@ -7,6 +7,7 @@ import os
 import sys
 from sys import settrace
 
+from cruxcell.analysis.bytecode import all_codes
 from cruxcell.analysis.parsing import PROGRAM, Invalid, compile_text, parse_text
 from cruxcell.analysis.vacuous import refuse_vacuous
 from cruxcell.jobs import stand_ins
@@ -334,27 +335,24 @@ def _load_codecs(code):
     import encodings
     import encodings.aliases
 
-    known = set(encodings.aliases.aliases.values())
-    pending = [code]
-    for item in pending:
-        for constant in item.co_consts:
-            if isinstance(constant, tuple):
-                names = [one for one in constant if isinstance(one, str)]
-            elif isinstance(constant, str):
-                names = [constant]
-            else:
-                names = []
-                if hasattr(constant, "co_consts"):
-                    pending.append(constant)
-            for name in names:
-                if len(name) > _LONGEST_CODEC or not name.isascii():
-                    continue
-                normal = encodings.normalize_encoding(name).lower()
-                if normal in known or normal in encodings.aliases.aliases:
-                    try:
-                        _codecs.lookup(name)
-                    except LookupError:
-                        pass
+    aliases = encodings.aliases.aliases
+    known = {*aliases, *aliases.values()}
+    for name in _texts_of(code):
+        if len(name) > _LONGEST_CODEC or not name.isascii():
+            continue
+        if encodings.normalize_encoding(name).lower() in known:
+            try:
+                _codecs.lookup(name)
+            except LookupError:
+                pass
+
+
+def _texts_of(code):
+    # type: (CodeType) -> list[str]
+    """The texts among the constants of a code and those within it, also in tuples."""
+    constants = [constant for each in all_codes(code) for constant in each.co_consts]
+    parts = [part for each in constants for part in (each if isinstance(each, tuple) else (each,))]
+    return [part for part in parts if isinstance(part, str)]
 
 
 def _count_events(code, namespace):
