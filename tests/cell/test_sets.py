@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from cruxcell.native import pure
 from cruxcell.values import sets, transfer
@@ -167,24 +169,19 @@ def test_a_helper_is_asked_for_each_order_that_there_is(monkeypatch: pytest.Monk
 
 
 def test_without_a_helper_a_set_crosses_in_an_order_of_its_own(monkeypatch: pytest.MonkeyPatch):
-    for helper in ([], [pure]):
-        monkeypatch.setattr(sets, "_helper", helper)
-        value = [{94, 83, 67, 3, 59}, frozenset("abcdefgh"), set(), frozenset()]
-        assert transfer.decode(transfer.encode(value, 1000)) == value
-        assert [sets.order_of(each) for each in value] == [(0, tuple(each)) for each in value]
-        given = {1}
-        sets.fill(given, [5, 6], 3)
-        assert (given, sets.frozen([5, 6], 3)) == ({5, 6}, frozenset([5, 6]))
-    assert pure.fill_set(None, [1], 3) == frozenset([1])
-    assert pure.fill_set(given, [1], 3) is given
-    assert given == {1}
+    monkeypatch.setattr(sets, "_helper", [])
+    sets.use(pure)
+    value = [{94, 83, 67, 3, 59}, frozenset("abcdefgh"), set(), frozenset()]
+    assert transfer.decode(transfer.encode(value, 1000)) == value
+    assert [sets.order_of(each) for each in value] == [(0, tuple(each)) for each in value]
+    given = {1}
+    sets.fill(given, [5, 6], 3)
+    assert (given, sets.frozen([5, 6], 3)) == ({5, 6}, frozenset([5, 6]))
 
 
-def test_the_helper_is_the_one_that_was_named_last():
-    before = list(sets._helper)
-    try:
-        sets.use("a")
-        sets.use("b")
-        assert sets._helper == ["b"]
-    finally:
-        sets._helper[:] = before
+def test_the_helper_is_the_one_that_was_named_last(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sets, "_helper", [])
+    first, last = SimpleNamespace(set_order=None), SimpleNamespace(set_order=None)
+    for helper in (first, last, pure):
+        sets.use(helper)
+    assert sets._helper == [last]

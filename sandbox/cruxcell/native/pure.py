@@ -160,23 +160,6 @@ def keep_arenas(most_bytes):
     The native helper can do this; here the kernel has to give it each time."""
 
 
-def set_order(_value):
-    # type: (Any) -> tuple[int, tuple[Any, ...]]
-    """(0, ()): nobody knows. The native helper gives what `fill_set` makes of a set that has the order of this one."""
-    return 0, ()
-
-
-def fill_set(value, items, _bits):
-    # type: (Any, list[Any], int) -> Any
-    """The set, which is emptied before, or a new frozenset for None, with these items, in an order of its own. Raises
-    TypeError for what has no hash."""
-    if value is None:
-        return frozenset(items)
-    set.clear(value)
-    set.update(value, items)
-    return value
-
-
 def hear(events, listener):
     # type: (tuple[str, ...], Callable[[str, Any], object]) -> None
     """From now on and once in a process: call listener(event, arguments) for the audit events of these names."""

@@ -16,8 +16,9 @@ _SMALLEST, _LARGEST, _MOST_PLACES_AN_ITEM = 3, 31, 8  # as there
 
 def use(helper):
     # type: (Any) -> None
-    """From now on the helper says, and makes, the order of sets."""
-    _helper[:] = [helper]
+    """From now on the helper says, and makes, the order of sets, if it can: the pure twin cannot."""
+    if hasattr(helper, "set_order"):
+        _helper[:] = [helper]
 
 
 def order_of(value):
