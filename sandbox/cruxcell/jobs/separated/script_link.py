@@ -257,11 +257,11 @@ class ScriptLink(Link):
         # type: (Callable[[], Any]) -> Any
         """`wait()`, and hear what threads of the program do meanwhile: they change nothing that was noted, and no
         container comes to hold what the script has made since it last had the program do anything."""
-        began = self._ran
+        began, threads = self._ran, self.threads  # type: int, Any  # of several threads: one alone never may
 
         def rested():
             # type: () -> tuple[Any, Any]
-            found = self.threads.rest(wait)
+            found = threads.rest(wait)
             self.alongside.exchange("rest", [None])
             return found, None
 

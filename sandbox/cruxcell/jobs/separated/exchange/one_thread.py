@@ -45,10 +45,6 @@ class OneThread:
         """May this thread hear, while it waits, what threads of the program say?"""
         return False
 
-    def rest(self, wait):
-        # type: (Callable[[], Any]) -> Any
-        return wait()
-
     def exchange(self, operation, fields, cls):
         # type: (str, list[Any], Any) -> Any
         """(kind of the answer, value). `cls`: the class that is asked for what it has."""
