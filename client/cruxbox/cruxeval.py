@@ -37,7 +37,7 @@ def with_prelude(dataset: Dataset, front: str) -> Dataset:
 
 def read_generations(path: Path, dataset: Dataset) -> Generations:
     """`{id: [generation, ...]}` from a JSON file, every id one of `dataset`. DataError names file, line and key."""
-    value = read_json(path, unique=True)
+    value = read_json(path)
     if not isinstance(value, dict):
         raise DataError(f"{path}: must hold an object of lists, one for each task, not {kind_of(value)}")
     if not value:

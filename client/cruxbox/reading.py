@@ -188,11 +188,12 @@ def parse_row(line: bytes | None) -> dict[str, Any]:
     return value
 
 
-def read_json(path: str | os.PathLike[str], *, unique: bool = False) -> Any:
-    """The value of a JSON file. DataError names file and, where it is known, line."""
+def read_json(path: str | os.PathLike[str]) -> Any:
+    """The value of a JSON file, in which no object holds a key twice. DataError names file and, where it is known,
+    line."""
     text = read_text(path)
     try:
-        return parse_json(text, unique=unique)
+        return parse_json(text, unique=True)
     except NotJson as error:
         raise DataError(f"{path}{'' if error.line is None else f', line {error.line}'}: {error}") from None
 

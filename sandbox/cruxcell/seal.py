@@ -187,12 +187,12 @@ class _Found:
             elif type(value) is list:
                 self.leave_out(value)
 
-    def add_namespace(self, place, thing):
-        # type: (str, object) -> None
+    def add_namespace(self, thing):
+        # type: (object) -> None
         """The dict that an object of a Python class keeps its attributes in, and that it is this one; or that it has
         none yet, as most that have no attributes."""
         if type(thing).__dictoffset__ > 0 and not any(type(held) is dict for held in gc.get_referents(thing)):
-            self.ask(place, getattr, thing, "__dict__")
+            self.ask("module", getattr, thing, "__dict__")
             return
         try:
             space = object.__getattribute__(thing, "__dict__")  # from 3.11 on not there before
@@ -202,8 +202,8 @@ class _Found:
             if type(thing).__flags__ & _KEEPS_VALUES and sys.getrefcount(space) <= _OWN_REFERENCES:
                 object.__setattr__(thing, "__dict__", dict(space))
                 space = object.__getattribute__(thing, "__dict__")
-            self.ask(place, getattr, thing, "__dict__")
-        self.add_container(place, space)
+            self.ask("module", getattr, thing, "__dict__")
+        self.add_container("module", space)
 
     def add_container(self, place, value):
         # type: (str, Any) -> None
@@ -280,7 +280,7 @@ def _add_containers(found):
     found.leave_out(found.entries, found.seen, vars(found), items)
     for item in items:
         if type(item).__flags__ & _IS_HEAP_TYPE and type(item).__dictoffset__:
-            found.add_namespace("module", item)
+            found.add_namespace(item)
         elif issubclass(type(item), _MADE_ANEW):
             for name in _WHAT_THEY_CALL:
                 if hasattr(type(item), name):

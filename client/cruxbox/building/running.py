@@ -27,14 +27,9 @@ class Steps:
     problems: tuple[str, ...]
 
 
-def measure_steps(
-    rows: Sequence[Row], checker: Checker, *, count: StepCount = StepCount.INSTRUCTIONS, runtime: str = ""
-) -> Steps:
+def measure_steps(rows: Sequence[Row], checker: Checker, *, count: StepCount = StepCount.INSTRUCTIONS) -> Steps:
     """Runs every row and counts: instructions of `f(<input>)`, or the trace events of the whole assertion."""
-    tasks = [
-        Task(row.code, [_counted(row, count)], id=str(at), step_count=count, runtime=runtime)
-        for at, row in enumerate(rows)
-    ]
+    tasks = [Task(row.code, [_counted(row, count)], id=str(at), step_count=count) for at, row in enumerate(rows)]
     counts: list[int | None] = []
     problems: list[str] = []
     for row, verdict in zip(rows, checker.check(tasks)):
@@ -52,9 +47,7 @@ def _counted(row: Row, count: StepCount) -> Check:
     return EvaluateCheck(row.call_with("\n"))
 
 
-def compare_behaviour(
-    rows: Sequence[Row], renamed: Sequence[Anonymized], checker: Checker, *, runtime: str = ""
-) -> list[str]:
+def compare_behaviour(rows: Sequence[Row], renamed: Sequence[Anonymized], checker: Checker) -> list[str]:
     """Runs both forms of every row; for each an empty string if they behave alike, else a sentence that says how not.
 
     With an output in the row, both must give it. Without one, their values must read alike.
@@ -66,7 +59,7 @@ def compare_behaviour(
             ("renamed", other.code, replace(row, code=other.code, input=other.input).call_with("\n")),
         ):
             check = CallCheck(call, row.output) if row.output else EvaluateCheck(call)
-            tasks.append(Task(code, [check], id=f"{at} {form}", runtime=runtime))
+            tasks.append(Task(code, [check], id=f"{at} {form}"))
     verdicts = checker.check(tasks)
     return [_difference(row, *pair) for row, *pair in zip(rows, verdicts[::2], verdicts[1::2])]
 

@@ -13,7 +13,7 @@ from cruxbox.cli.running import Running, runs_programs
 from cruxbox.cli.samples import CPU_LIMIT_S, Request, judge, takes_samples
 from cruxbox.errors import InvalidRequest
 from cruxbox.problems.contests import Comparison, problem_of
-from cruxbox.problems.records import may_bind
+from cruxbox.problems.records import may_bind_check
 from cruxbox.reading import read_text
 
 _MOST_SOURCE = 1 << 20
@@ -69,7 +69,7 @@ def command(
     source = "" if checker is None else read_text(checker, _MOST_SOURCE)
     if checker is not None and not source.strip():
         raise InvalidRequest(f"{checker}: is empty; a checker must define check(stdin, stdout, expected).")
-    if checker is not None and not may_bind(source, "check"):
+    if checker is not None and not may_bind_check(source):
         raise InvalidRequest(f"{checker}: defines no check; a checker must define check(stdin, stdout, expected).")
     front = None if prelude is None else read_text(prelude, _MOST_SOURCE)
     comparison = Comparison(None if compare is None else compare.value, tolerance, source)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from cruxbox.model import ScriptCheck
 from cruxbox.problems.evalplus import scripts_of
-from cruxbox.problems.records import BadRow, Record, entry_point, identity, may_bind, text, texts
+from cruxbox.problems.records import BadRow, Record, entry_point, identity, may_bind_check, text, texts
 from cruxbox.problems.shapes import Problem, Stage
 
 _IMPORTS = re.compile(r"^[ \t]*(?:import|from)[ \t]+(numpy|pandas|scipy|sympy|networkx)\b", re.MULTILINE)
@@ -51,7 +51,7 @@ def problem_of(record: Record, where: str) -> Problem:
         return _of_evalplus(record, task_id, where)
     if "entry_point" in record:
         prompt, name, test = [text(record, each) for each in ("prompt", "entry_point", "test")]
-        if not may_bind(test, "check"):
+        if not may_bind_check(test):
             raise BadRow("field 'test' defines no check(candidate)")
         canonical = _canonical(record, "canonical_solution", prompt)
         script = f"{_by_its_own_helpers(test, name, canonical, prompt)}\ncheck({entry_point(name)})"

@@ -37,7 +37,7 @@ def records(path: Path) -> Iterator[tuple[str, Record | BadRow]]:
         yield from _rows_of(path)
         return
     is_whole = path.name.endswith((".json", ".json.gz")) and not _has_lines(path)
-    if is_whole and not isinstance(whole := read_json(path, unique=True), str):
+    if is_whole and not isinstance(whole := read_json(path), str):
         yield from _items(path, whole)
         return
     with opened(path) as file:
@@ -156,19 +156,19 @@ def _is_called_name(part: str) -> bool:
     return name.isidentifier() and calls == "()" * (len(calls) // 2)
 
 
-def may_bind(source: str, name: str) -> bool:
-    """May this source of a test or checker bind the name? One that this Python cannot read is left to the runtime."""
+def may_bind_check(source: str) -> bool:
+    """May this source of a test or checker bind `check`? One that this Python cannot read is left to the runtime."""
     try:
         nodes = list(ast.walk(ast.parse(source)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return True
     for node in nodes:
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and node.name == name:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and node.name == "check":
             return True
-        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store):
+        if isinstance(node, ast.Name) and node.id == "check" and isinstance(node.ctx, ast.Store):
             return True
-        if isinstance(node, ast.alias) and (node.asname or node.name) in (name, "*"):
+        if isinstance(node, ast.alias) and (node.asname or node.name) in ("check", "*"):
             return True
-        if isinstance(node, ast.Constant) and node.value == name:  # globals()["check"] = …
+        if isinstance(node, ast.Constant) and node.value == "check":  # globals()["check"] = …
             return True
     return False

@@ -52,7 +52,7 @@ def read_scored(path: Path, name: str) -> Scored:
     Raises:
         DataError: the file cannot be read or is not in the format; the message names file, field and task.
     """
-    value = read_json(path, unique=True)
+    value = read_json(path)
     if not isinstance(value, dict) or not isinstance(value.get("raw_scored_generations"), dict):
         raise DataError(f"{path}: is not a scored file: it needs an object 'raw_scored_generations'")
     if not value["raw_scored_generations"]:

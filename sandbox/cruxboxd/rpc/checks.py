@@ -101,7 +101,7 @@ def _read_script(check: pb.Check, around: Around) -> tuple[Check, str]:
     text, entry_point, framework = source_of(script.script), script.entry_point, script.framework
     fault = (
         fault_of_text(text, "script.script")
-        or _fault_of_path(entry_point, "script.entry_point")
+        or _fault_of_path(entry_point)
         or _fault_of_name(script.module, "script.module")
     )
     if framework and framework not in FRAMEWORKS:
@@ -272,13 +272,14 @@ def _fault_of_name(value: str, where: str) -> str:
     return ""
 
 
-def _fault_of_path(value: str, where: str) -> str:
+def _fault_of_path(value: str) -> str:
     """A name, then attributes and empty calls: `f`, `Solution.two_sum`, `Solution().two_sum`."""
     if len(value) > _LONGEST_PATH:
-        return f"{where} has {len(value)} characters; at most {_LONGEST_PATH} are allowed"
+        return f"script.entry_point has {len(value)} characters; at most {_LONGEST_PATH} are allowed"
     if not value or all(map(_is_called_name, value.split("."))):
         return ""
-    return f"{where} is {value[:80]!r}, which is not a Python name with attributes and empty calls, like 'A().solve'"
+    needed = "a Python name with attributes and empty calls, like 'A().solve'"
+    return f"script.entry_point is {value[:80]!r}, which is not {needed}"
 
 
 def _is_called_name(part: str) -> bool:

@@ -13,7 +13,6 @@ from cruxboxd.seccomp.table import TABLE
 from cruxboxd.shared.observer import Observer
 from cruxboxd.telemetry.verdict_counts import VerdictCounts
 
-_SECONDS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100)
 # Each tenant is a label value; certificates could name any number of them.
 _MOST_TENANTS = 200
 OTHER = "other"
@@ -26,7 +25,7 @@ class Metrics(Observer):
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         self._tenants: set[str] = set()
-        self._verdict_counts = VerdictCounts(_SECONDS)
+        self._verdict_counts = VerdictCounts()
         self.registry.register(self._verdict_counts)
         self._restarts = self._counter("cruxbox_zygote_restarts", "Zygotes that ended unasked")
         self._errors = self._counter("cruxbox_sandbox_errors", "Our own failures", ("reason",))

@@ -1,36 +1,38 @@
 """Counters of verdicts: plain numbers for every verdict, converted to metrics when scraped.
 
-A counter of the Prometheus client takes a lock, and a verdict increments six of them. That took a sixth of the daemon's
-time for a verdict.
+A counter of the Prometheus client takes a lock, and a verdict would increment six of them: a sixth of the daemon's time
+for a verdict.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from cruxboxd.judging.outcomes import CheckResult
 
+# Upper bounds of buckets, in seconds.
+_BOUNDS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100)
+
 
 class Times:
-    """A histogram of seconds; `bounds` are the upper bounds of its buckets, in order, without infinity."""
+    """A histogram of seconds."""
 
-    def __init__(self, bounds: Sequence[float]) -> None:
-        self._bounds = list(bounds)
-        self._counts = [0] * (len(self._bounds) + 1)
+    def __init__(self) -> None:
+        self._counts = [0] * (len(_BOUNDS) + 1)
         self._sum = 0.0
 
     def add(self, seconds: float) -> None:
-        self._counts[bisect_left(self._bounds, seconds)] += 1
+        self._counts[bisect_left(_BOUNDS, seconds)] += 1
         self._sum += seconds
 
     def family(self, name: str, text: str) -> HistogramMetricFamily:
         """As the exporter wants it: buckets that hold what all smaller ones hold."""
         buckets, total = [], 0
-        for bound, count in zip([*map(str, self._bounds), "+Inf"], list(self._counts)):
+        for bound, count in zip([*map(str, _BOUNDS), "+Inf"], list(self._counts)):
             total += count
             buckets.append((bound, float(total)))
         return HistogramMetricFamily(name, text, buckets=buckets, sum_value=self._sum)
@@ -39,10 +41,10 @@ class Times:
 class VerdictCounts(Collector):
     """Counts verdicts. Everything but `collect` is called in one thread."""
 
-    def __init__(self, bounds: Sequence[float]) -> None:
+    def __init__(self) -> None:
         self._verdicts: dict[tuple[str, str, str], int] = {}
         self._cpu_ns: dict[str, int] = {}
-        self._queue, self._run = Times(bounds), Times(bounds)
+        self._queue, self._run = Times(), Times()
 
     def add(self, outcome: str, tenant: str, runtime: str, judged: CheckResult) -> None:
         key = (outcome, tenant, runtime)
