@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from cruxcell.jobs.separated.proxies import runs
 from halves_by_hand import Halves
 
 _CONNECTING = ("Connection", "connect")
@@ -21,6 +22,14 @@ def own_connections() -> Iterator[None]:
     yield
     for module, own in zip(modules, before):
         vars(module).update(own)
+
+
+@pytest.fixture(autouse=True)
+def own_connection() -> Iterator[None]:
+    """The connection of this process is the test's own; the next one has none of it."""
+    before = list(runs.connection)
+    yield
+    runs.connection[:] = before
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -79,10 +78,10 @@ class Candidate:
 
 
 @pytest.fixture(name="other")
-def connected() -> Iterator[Candidate]:
-    before, runs.connection[:] = list(runs.connection), [Candidate()]
-    yield runs.connection[0]
-    runs.connection[:] = before
+def connected() -> Candidate:
+    candidate = Candidate()
+    runs.connection[:] = [candidate]
+    return candidate
 
 
 def of_a_class(other: Candidate, offers: str = "__eq__") -> Any:

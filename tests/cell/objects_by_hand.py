@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -56,10 +55,8 @@ class End:
 
 
 @pytest.fixture(name="test")
-def tests_end() -> Iterator[End]:
-    before = list(runs.connection)
-    yield End(True)
-    runs.connection[:] = before
+def tests_end() -> End:
+    return End(True)
 
 
 @pytest.fixture(name="candidate")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from cruxcell.jobs.separated.proxies import facts, runs
@@ -14,6 +13,7 @@ from cruxcell.jobs.separated.proxies.proxy_classes import make_class
 from cruxcell.jobs.separated.proxies.remote import RemoteBase
 
 Answer = Callable[..., Any]
+End = TypeVar("End")
 own_dict: Any = vars(type)["__dict__"].__get__  # of a proxy's class: `vars` asks the other half
 
 
@@ -82,23 +82,20 @@ class Other:
         return made
 
 
-@contextmanager
-def connected(other: Any) -> Iterator[Any]:
-    before, runs.connection[:] = list(runs.connection), [other]
-    yield other
-    runs.connection[:] = before
+def connected(other: End) -> End:
+    """It, as the connection of this process from now on."""
+    runs.connection[:] = [other]
+    return other
 
 
 @pytest.fixture(name="either", params=[True, False], ids=["test", "candidate"])
-def either_half(request: pytest.FixtureRequest) -> Iterator[Other]:
-    with connected(Other(request.param)) as other:
-        yield other
+def either_half(request: pytest.FixtureRequest) -> Other:
+    return connected(Other(request.param))
 
 
 @pytest.fixture(name="other")
-def other_half() -> Iterator[Other]:
-    with connected(Other()) as other:
-        yield other
+def other_half() -> Other:
+    return connected(Other())
 
 
 def number(other: Other, standing: int, overrides: str, value: int = 7) -> Any:

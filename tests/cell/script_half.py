@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from cruxcell.jobs.separated.exchange.link import VALUE, Link
-from cruxcell.jobs.separated.proxies import facts, runs
+from cruxcell.jobs.separated.proxies import facts
 from cruxcell.jobs.separated.proxies.proxy_classes import make_class
 from cruxcell.jobs.separated.script_link import ScriptLink
 from cruxcell.protocol import frames, records
@@ -74,11 +73,9 @@ def answer(half: Half, operation: str, fields: list[Any]) -> tuple[bytes, Any]:
 
 
 @pytest.fixture(name="half")
-def connected_half(monkeypatch: pytest.MonkeyPatch) -> Iterator[Half]:
-    before = list(runs.connection)
+def connected_half(monkeypatch: pytest.MonkeyPatch) -> Half:
     monkeypatch.setattr(Link, "exchange", answer)
-    yield Half()
-    runs.connection[:] = before
+    return Half()
 
 
 def thing() -> Any:

@@ -32,7 +32,8 @@ def test_what_cannot_be_a_class_of_the_other_side(other: Other, name: str, more:
 
 
 def test_a_candidate_derives_from_no_class_of_the_test():
-    with connected(Other(False)) as candidate, pytest.raises(TypeError, match="of the test cannot be subclassed"):
+    candidate = connected(Other(False))
+    with pytest.raises(TypeError, match="of the test cannot be subclassed"):
         type("Mine", (candidate.cls(),), {})
 
 

@@ -198,12 +198,12 @@ def test_what_comes_of_two_flags_is_a_flag_where_it_is_the_number(other: Other):
 
 
 def test_a_candidate_asks_what_comes_of_flags_of_the_test_s():
-    with connected(Other(is_test=False)) as other:
-        cls = other.cls(int, offers="IntFlag __or__ __contains__")
-        one = cls.__new__(cls, 1)
-        facts.give_number(one, 7)
-        assert (one | 2, one | one, 1 in one, "__and__" in own_dict(cls)) == (8, 8, True, False)
-        assert [each[2] for each in other.asked] == ["__or__", "__or__", "__contains__"]
+    other = connected(Other(is_test=False))
+    cls = other.cls(int, offers="IntFlag __or__ __contains__")
+    one = cls.__new__(cls, 1)
+    facts.give_number(one, 7)
+    assert (one | 2, one | one, 1 in one, "__and__" in own_dict(cls)) == (8, 8, True, False)
+    assert [each[2] for each in other.asked] == ["__or__", "__or__", "__contains__"]
 
 
 def test_only_objects_look_for_methods_that_every_object_has_and_only_in_the_test(either: Other):

@@ -29,8 +29,7 @@ def counter_of(other: Other, items: dict[str, int], *, base: type = Counter, own
 def test_s_half() -> Iterator[Other]:
     """In a process whose counters are as they were afterwards."""
     before = dict(vars(Counter))
-    with connected(Other()) as other:
-        yield other
+    yield connected(Other())
     for name, value in before.items():
         if vars(Counter)[name] is not value:
             setattr(Counter, name, value)

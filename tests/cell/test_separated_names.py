@@ -8,14 +8,14 @@ import datetime
 import math
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from cruxcell.analysis.parsing import CHECK
 from cruxcell.jobs.separated.followed import FOLLOWED
-from cruxcell.jobs.separated.proxies import facts, runs
+from cruxcell.jobs.separated.proxies import facts
 from cruxcell.jobs.separated.proxies.proxy_classes import make_class
 from cruxcell.jobs.separated.rules import configurations, program_names
 from cruxcell.jobs.separated.script_link import ScriptLink
@@ -56,13 +56,6 @@ class Half(ScriptLink):
         suite = SimpleNamespace(code=script, names=frozenset(), program_module="")
         self.provide(compile(script, CHECK, "exec"), suite, entry)
         return {name: value for name, value in self.namespace.items() if name != "__name__"}
-
-
-@pytest.fixture(autouse=True)
-def _connection() -> Iterator[None]:
-    before = list(runs.connection)
-    yield
-    runs.connection[:] = before
 
 
 def thing() -> Any:

@@ -11,7 +11,6 @@ import pickle
 import sys
 import threading
 import types
-from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -65,16 +64,16 @@ class Proxy:
 
 
 @pytest.fixture
-def pickles(monkeypatch: pytest.MonkeyPatch) -> Iterator[Pickles]:
+def pickles(monkeypatch: pytest.MonkeyPatch) -> Pickles:
     for name in ("dump", "dumps", "load", "loads"):
         monkeypatch.setattr(pickle, name, getattr(pickle, name))
     monkeypatch.setitem(copyreg.dispatch_table, RemoteType, None)  # type: ignore[arg-type]
     monkeypatch.setattr(copy, OF_THE_OTHER_HALF[1], None, raising=False)
     link = Link()
     link.pickles = made = Pickles(link)
-    with connected(link):
-        made.follow()
-        yield made
+    connected(link)
+    made.follow()
+    return made
 
 
 def held_by(pickles: Pickles, *values: object) -> None:
@@ -359,12 +358,12 @@ def test_files_of_joblib(pickles: Pickles, monkeypatch: pytest.MonkeyPatch, tmp_
 
 
 @pytest.fixture
-def here(monkeypatch: pytest.MonkeyPatch) -> Iterator[PickledHere]:
+def here(monkeypatch: pytest.MonkeyPatch) -> PickledHere:
     monkeypatch.setattr(copy, OF_THE_OTHER_HALF[1], None, raising=False)
     made, link = PickledHere(), Link()
     link.pickles = made
-    with connected(link):
-        yield made
+    connected(link)
+    return made
 
 
 def test_what_the_candidate_pickles_for_the_script(here: PickledHere):

@@ -7,14 +7,12 @@ import datetime
 import io
 import sys
 import threading
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from cruxcell.jobs.separated import candidate
 from cruxcell.jobs.separated.candidate import _Server
 from cruxcell.jobs.separated.exchange.link import Link
-from cruxcell.jobs.separated.proxies import runs
 from cruxcell.protocol import records
 
 
@@ -73,17 +71,15 @@ def context() -> Context:
 
 
 @pytest.fixture
-def server(context: Context, namespace: dict[Any, Any]) -> Iterator[_Server]:
-    before = list(runs.connection)
-    yield _Server(context, compile("", "<program>", "exec"), namespace)  # type: ignore[arg-type]
-    runs.connection[:] = before
+def server(context: Context, namespace: dict[Any, Any]) -> _Server:
+    return _Server(context, compile("", "<program>", "exec"), namespace)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("more", "depths"), [(0, [candidate._HARNESS_FRAMES]), (50, [])])
 def test_a_program_keeps_a_recursion_limit_of_its_own(
     more: int, depths: list[int], context: Context, monkeypatch: pytest.MonkeyPatch
 ):
-    before, limit, given = list(runs.connection), sys.getrecursionlimit(), list[int]()
+    limit, given = sys.getrecursionlimit(), list[int]()
     monkeypatch.setattr(candidate, "set_recursion_depth", given.append)
     monkeypatch.setattr(Link, "serve", lambda _self: None)
     monkeypatch.setattr(candidate, "module_namespace", dict)
@@ -91,7 +87,6 @@ def test_a_program_keeps_a_recursion_limit_of_its_own(
         candidate.run_serve(context, [f"import sys\nsys.setrecursionlimit({limit + more})".encode(), b""])  # type: ignore[arg-type]
     finally:
         sys.setrecursionlimit(limit)
-        runs.connection[:] = before
     assert given == depths
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -209,11 +208,8 @@ class Tests:
 
 
 @pytest.fixture
-def connected() -> Iterator[None]:
-    before = list(runs.connection)
+def connected() -> None:
     runs.connection[:] = [Tests()]
-    yield
-    runs.connection[:] = before
 
 
 @pytest.mark.usefixtures("connected")
