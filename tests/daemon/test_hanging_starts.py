@@ -44,11 +44,12 @@ class Dead:
         path.chmod(0o755)
         return path
 
-    def ask(self, number: int) -> None:
-        """A tenant asks for its runtime, and waits."""
+    def ask(self, number: int, tenant: int | None = None) -> None:
+        """A tenant, of its own if none is named, asks for a runtime, and waits."""
+        token = self.tokens[number if tenant is None else tenant]
 
         def wait() -> None:
-            with suppress(CruxboxError), self.daemon.client(token=self.tokens[number], retries=0) as client:
+            with suppress(CruxboxError), self.daemon.client(token=token, retries=0) as client:
                 client.check(sums(4, salt=number, runtime=f"r{number}", isolation=Isolation.PROCESS))
 
         self._waiting.append(threading.Thread(target=wait, daemon=True))
@@ -77,6 +78,22 @@ def test_kinds_that_hang_take_no_place_from_others(dead: Dead):
             (verdict,) = client.check([Task(program, [CallCheck("f(1)", "2")])])
             assert verdict.passed, verdict
             assert time.monotonic() - began < 5
+
+
+def test_kinds_that_hang_hold_up_others_of_their_tenant_for_a_moment(dead: Dead):
+    """They hang for half a minute each."""
+    for number in range(_TENANTS):
+        dead.ask(number, tenant=_TENANTS)
+    until(dead.hanging)
+    time.sleep(0.5)
+    with dead.daemon.client(token=dead.tokens[_TENANTS], retries=0) as client:
+        began = time.monotonic()
+        (verdict,) = client.check(
+            [Task("import math\ndef f(x):\n    return math.floor(x) + 1", [CallCheck("f(1)", "2")])]
+        )
+        assert verdict.passed, verdict
+        assert time.monotonic() - began < 20
+    until(lambda: len(dead.hanging()) > 1)
 
 
 def test_one_that_hangs_before_it_runs_a_line_ends_with_a_daemon_that_is_killed(dead: Dead):

@@ -52,9 +52,9 @@ def test_who_passes_by_needs_another_zygote_and_has_room_for_its_verdicts():
         one.key = key
         queue.put(one)
     jobs[2].outlet, jobs[4].outlet = Full(), Outlet()
-    assert queue.next_of(jobs[0], {KEY, other}) is jobs[4]
-    assert queue.next_of(jobs[0], {KEY, third}) is jobs[3]
-    assert queue.next_of(jobs[0], {KEY}) is None
+    assert queue.next_of(jobs[0], {KEY, other}.__contains__) is jobs[4]
+    assert queue.next_of(jobs[0], {KEY, third}.__contains__) is jobs[3]
+    assert queue.next_of(jobs[0], {KEY}.__contains__) is None
 
 
 def test_work_that_was_put_aside_can_be_called_off():

@@ -239,11 +239,11 @@ class FairQueue:
                 taken.append(self.take(job, queue.out[head]))
         return taken
 
-    def next_of(self, head: Job, keys: Container[ZygoteKey]) -> Job | None:
-        """The first job behind this head, of the same tenant, that needs one of these kinds of zygote."""
+    def next_of(self, head: Job, is_one: Callable[[ZygoteKey], bool]) -> Job | None:
+        """The first job behind this head, of the same tenant, that needs such a kind of zygote."""
         queue = self._queues[head.tenant]
         for job in islice(queue.waiting, LOOK_AHEAD):
-            if job.key != head.key and job.key in keys and queue.may_begin(job) and has_outlet(job):
+            if job.key != head.key and is_one(job.key) and queue.may_begin(job) and has_outlet(job):
                 return job
         return None
 

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
 
-from cruxboxd.scheduling.loading import Loading
+from cruxboxd.scheduling.loading import Loading, NextOf
 from cruxboxd.scheduling.memory_share import MemoryShare
 from cruxboxd.scheduling.taken import Taken
 from cruxboxd.settings.config import Config, reserve_of
@@ -248,11 +248,21 @@ class Fleet:
                 return
         self._begin(key, job.tenant)
 
+    def start_beside(self, head: Job, next_of: NextOf) -> None:
+        """Where the template that a tenant's next job needs is late, begin one that a job behind it needs."""
+        if not self._loading.is_late(head.key.template):
+            return
+        there = {zygote.key for zygote in self._zygotes} | {key for key, count in self._starting.items() if count}
+        well = {kind.runtime for kind, template in self._templates.items() if template.is_ready}
+        job = self._loading.next_beside(head, there, well, next_of)
+        if job is not None:
+            self._begin(job.key, job.tenant)
+
     def _begin(self, key: ZygoteKey, tenant: str) -> None:
         """Start a zygote if there is a place for it, once its template is ready."""
         if not self._template_of(key).is_ready:
             has_place = self._zygotes_soon < self._most_zygotes or any(not zygote.load for zygote in self._zygotes)
-            if has_place and self._loading.begin(key.template):
+            if has_place and self._loading.begin(key.template, tenant):
                 self._do(self._load(key, tenant))
             return
         self._make_room(key)

@@ -2,9 +2,8 @@
 
 There are as many CPU slots as CPUs the daemon may use. A job takes a slot while its worker is in the fast phase; once
 it has run for some milliseconds it is *slow*: it gives its slot back and its priority is lowered, so a long check never
-holds up a short one. Slow workers are bounded in number, and their limits are CPU time, so sharing a CPU does not
-change a verdict. While all slots are taken, one job more is handed to each busy zygote of its kind, to be ready the
-moment the first ends.
+holds up a short one. Slow workers are bounded in number, and their limits are CPU time, so sharing a CPU changes no
+verdict. While all slots are taken, each busy zygote gets one job more of its kind, to be ready when the first ends.
 """
 
 from __future__ import annotations
@@ -341,6 +340,7 @@ class Scheduler:
         zygote = self._fleet.idle(job.key)
         if zygote is None:
             self._fleet.start_soon(job, self._queue.jobs_of, taken, is_ahead=is_ahead)
+            self._fleet.start_beside(job, self._queue.next_of)
             return self._pass_by(job, is_ahead, taken)
         zygote.run(self._take(job, is_ahead))
         return True
@@ -348,7 +348,7 @@ class Scheduler:
     def _pass_by(self, head: Job, is_ahead: bool, taken: Taken) -> bool:
         """While its tenant's next job waits for a zygote, start one of those behind it that need another kind."""
         idle = self._fleet.idle_keys
-        job = self._queue.next_of(head, idle) if idle else None
+        job = self._queue.next_of(head, idle.__contains__) if idle else None
         if job is None or not self._fleet.fits(job, self._queue.present, taken):
             return False
         zygote = self._fleet.idle(job.key)
