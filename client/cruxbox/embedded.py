@@ -118,6 +118,7 @@ class EmbeddedServer:
     def _spawn(self, target: str, log: Path) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "cruxboxd", "serve", "--listen", target]
         command += ["--exit-with-parent", "--parent-pid", str(os.getpid())]
+        command += ["--log-level", "warning"]  # a line for each call would fill the folder, and nobody reads it
         started: list[subprocess.Popen[bytes]] = []
         ready = threading.Event()
 
@@ -177,14 +178,18 @@ class EmbeddedServer:
 
 
 def _last_sentence(log: Path) -> str:
-    """The last line of `log`; a structured log line is read for its message."""
+    """The last thing in `log` that is a fault: plain text, or the message of a structured line that says so."""
     try:
         lines = log.read_bytes()[-4096:].decode(errors="replace").split("\n")
     except OSError:
         return ""
-    last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+    told = (_fault_in(line.strip()) for line in reversed(lines))
+    return next((fault for fault in told if fault), "")
+
+
+def _fault_in(line: str) -> str:
     try:
-        record = json.loads(last)
-        return str(record.get("message") or record.get("event") or last)
-    except (ValueError, AttributeError):
-        return last
+        record = json.loads(line)
+        return str(record["message"]) if record["level"] == "error" else ""
+    except (ValueError, TypeError, LookupError):
+        return line

@@ -83,9 +83,19 @@ def test_killed_again_it_is_an_error_and_never_a_false():
                 if number in (20, 300):
                     os.kill(pid_of(client), signal.SIGKILL)
 
-        with pytest.raises(EmbeddedServerError, match="died again"):
+        with pytest.raises(EmbeddedServerError, match="died again: it was ended by signal 9"):
             kill_often()
         assert set(outcomes) == {Outcome.PASSED}
+
+
+def test_calls_leave_nothing_in_its_folder():
+    with Client(workers=1) as client:
+        client.check(sums(1))
+        folder = client._endpoint.embedded._folder
+        before = {path.name: path.stat().st_size for path in folder.iterdir()}
+        for task in sums(5):
+            client.check([task])
+        assert {path.name: path.stat().st_size for path in folder.iterdir()} == before
 
 
 def test_a_refusal_to_start_is_told_in_the_daemons_words():
