@@ -17,6 +17,7 @@ from cruxbox.model import (
     EvaluateCheck,
     ExceptionInfo,
     Isolation,
+    Limits,
     Outcome,
     Priority,
     RunCheck,
@@ -72,7 +73,7 @@ def check_key(check: Check) -> tuple[Any, ...]:
 def _setting_key(holder: Any) -> tuple[Any, ...]:
     """The arguments, env and files of a task or check, as a part of a key. InvalidRequest if they are none."""
     arguments, env, files = getattr(holder, "arguments", ()), holder.env, holder.files
-    if not arguments and not env and not files:
+    if not arguments and env == files == {}:
         return ()
     if not _are(arguments, str) or isinstance(arguments, str):
         raise InvalidRequest(f"arguments must be a sequence of strings, not {arguments!r:.80}")
@@ -141,6 +142,8 @@ def encode_options(task: Task) -> Any | None:
     options.isolation = _member("isolation", task.isolation, _ISOLATIONS)
     if task.step_count is not None:
         options.step_count = _member("step_count", task.step_count, _STEP_COUNTS)
+    if not isinstance(task.limits, Limits):
+        raise InvalidRequest(f"limits must be Limits, not {task.limits!r:.80}")
     for name in ("cpu_ms", "wall_ms", "memory_bytes", "steps", "output_bytes"):
         value = getattr(task.limits, name)
         if value != 0:
