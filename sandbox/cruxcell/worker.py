@@ -6,6 +6,7 @@ of the task. A step that fails ends the worker with a HARNESS_ERROR that names t
 
 import gc
 import os
+import sys
 import time
 
 from cruxcell.jobs.bundles import run_bundle
@@ -46,23 +47,29 @@ _JOBS = {
 }  # type: dict[bytes, Callable[[JobContext, list[bytes]], object]]
 
 
+# Whose imports look into the working folder, as those of a file that lies there. A test's and a checker's do not, nor
+# those of an expected value: what is there may be the program's.
+_OF_PROGRAMS = (messages.JOB_CALLS, messages.JOB_APPLY, messages.JOB_STDIO, messages.JOB_STREAMS, messages.JOB_SCRIPT,
+                messages.JOB_SERIES, messages.JOB_SERVE)  # fmt: skip
+
+
 def _run_set(context, fields):
     # type: (JobContext, list[bytes]) -> None
     """fields: setting, kind of job, its fields. What a program finds around it is laid out before it begins."""
+    kind = fields[1]
     try:
-        _set_up(context, fields[0])
+        _set_up(context, fields[0], kind in _OF_PROGRAMS)
     except MemoryError:
         context.refuse(
             "its files take more memory than its limit leaves: memory_bytes counts them while they are laid out"
         )
         return
-    kind = fields[1]
     del fields[:2]
     _JOBS[kind](context, fields)
 
 
-def _set_up(context, setting):
-    # type: (JobContext, bytes) -> None
+def _set_up(context, setting, is_program):
+    # type: (JobContext, bytes, bool) -> None
     arguments, environment, files = [frames.unpack(part) for part in frames.unpack(setting)]
     context.arguments = [each.decode("utf-8", "surrogateescape") for each in arguments]
     for name, value in zip(environment[::2], environment[1::2]):
@@ -71,6 +78,8 @@ def _set_up(context, setting):
         time.tzset()  # as where a process begins with it
     for name, value in zip(files[::2], files[1::2]):
         _lay_out(name.decode(), value)
+    if files and is_program:
+        sys.path.insert(0, messages.SCRATCH_FOLDER)
 
 
 def _lay_out(name, content):

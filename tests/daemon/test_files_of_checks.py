@@ -52,6 +52,58 @@ def test_more_than_the_output_limit_is_not_read_back(native: Client):
     assert "files that were asked for" in verdict.detail
 
 
+MODULES = {"shop/__init__.py": b"", "shop/money.py": b"RATE = 3\ndef m(x): return x * RATE\n", "util.py": b"ONE = 1\n"}
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        CallCheck("f(1)", "7"),
+        CallCheck("f(x=int('1'))", "7"),
+        ScriptCheck("assert f(1) == 7"),
+        ScriptCheck("for n in range(3):\n    assert f(n) == 3 * n + 4"),
+        ScriptCheck("from solution import f\nassert f(1) == 7 and g() == 3", module="solution"),
+        ScriptCheck("import unittest\nclass T(unittest.TestCase):\n    def test(self): self.assertEqual(g(), 3)"),
+        StdioCheck("1", "7"),
+        RunCheck("1"),
+    ],
+    ids=repr,
+)
+def test_a_program_imports_modules_of_its_files(native: Client, check):
+    """As a file that lies beside them, also later on."""
+    program = "from shop.money import m\nimport util\ndef f(x): return m(x + util.ONE) + 1\n"
+    program += "def g():\n    from shop import money\n    return money.RATE\n"
+    if isinstance(check, (StdioCheck, RunCheck)):
+        program += "print(f(int(input())))\n"
+    if isinstance(check, ScriptCheck) and check.module:
+        check = replace(check, script=check.script.replace("import f", "import f, g"))
+    verdict = run(native, program, check, files=MODULES)
+    assert verdict.stdout == "7\n" if isinstance(check, RunCheck) else verdict.passed, verdict
+    assert run(native, program.replace("+ 1\n", "+ 2\n").replace("RATE", "m"), check, files=MODULES).passed is not True
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        ScriptCheck("from shop.money import m\nassert f(1) == m(1)"),
+        ScriptCheck("f(1)\nimport util\nassert f(1) == util.ONE"),
+        CallCheck("f(1)", "__import__('util').ONE"),
+        StdioCheck("1", "1", checker="def check(i, o, e):\n    import util\n    return util.ONE == 1\n"),
+        ScriptCheck("import os, sys\nsys.path.insert(0, os.getcwd())\nf(1)\nimport util\nassert f(1) == util.ONE"),
+        ScriptCheck("import sys\nsys.path.insert(0, '.')\nf(1)\nimport util\nassert f(1) == util.ONE"),
+    ],
+    ids=repr,
+)
+def test_what_judges_a_program_imports_none_of_them(native: Client, check):
+    """The program may have written them anew."""
+    change = "open('util.py', 'w').write('ONE = 7')\nopen('shop/money.py', 'w').write('def m(x): return 7')\n"
+    for program in (change + "def f(x):\n    return 7\n", "def f(x):\n    return 1\n"):
+        verdict = run(native, program + "print(1)\n", check, files=MODULES)
+        assert verdict.passed is False
+    if isinstance(check, ScriptCheck) and "sys" not in check.script:
+        assert verdict.detail == "a test imports no module of the task's files, as these are the program's"
+
+
 def test_files_of_a_task_are_found_by_all_kinds(native: Client):
     program = "def f():\n    return open('data').read()\ndef g(x):\n    return x + f()\n"
     checks = [

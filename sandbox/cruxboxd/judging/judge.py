@@ -345,6 +345,9 @@ def _hinted(task: Task, judged: CheckResult) -> CheckResult:
     """Add a hint to a ModuleNotFoundError: most often another runtime has the package."""
     if judged.exception is None or judged.exception[0] != "ModuleNotFoundError" or judged.detail:
         return judged
+    name = judged.exception[1].partition("'")[2].partition("'")[0].partition(".")[0]
+    if any(each == f"{name}.py" or each.startswith(f"{name}/") for each, _ in task.setting.files):
+        return judged.but(detail="a test imports no module of the task's files, as these are the program's")
     hint = (
         f"the runtime {task.runtime!r} has no such module; `cruxbox runtimes` lists what each one has, "
         "--runtime NAME chooses another, and --python PATH an interpreter of your own"
