@@ -85,6 +85,12 @@ def test_code_comes_out_of_chat(text):
     assert namespace["mean"]([1, 2]) == 1.5
 
 
+@pytest.mark.parametrize("quotes", ['"""', "'''"])
+def test_a_fence_in_a_text_of_a_program_is_none(quotes):
+    text = f"{quotes}Reads:\n```\nx\n```\n{quotes}\nprint(input())\n"
+    assert sanitized(text, "") == text
+
+
 @pytest.mark.parametrize("entry_point", ["Solution().mean", "Solution.mean"])
 @pytest.mark.parametrize(
     "text", ["{}", "import math\n{}", "Sure:\n```python\n{}```\n```python\nSolution().mean([1])\n```\n"]

@@ -109,7 +109,7 @@ def _cut(text: str, stops: Sequence[str]) -> str:
 
 def _is_program(text: str, entry_point: str, prompt: str) -> bool:
     """Is the text as it stands the program, or its rest behind the prompt? Then a fence in it is one in a docstring."""
-    whole = text if _defines(text, entry_point) else prompt + text if _is_indented(text) else ""
+    whole = text if not entry_point or _defines(text, entry_point) else prompt + text if _is_indented(text) else ""
     return bool(whole) and _is_python(whole)
 
 
