@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import pytest
 from cruxbox import Clock, Limits, Outcome, Verdict
@@ -83,6 +84,33 @@ def test_code_comes_out_of_chat(text):
     namespace: dict = {}
     exec(sanitized(text, "mean", PROMPT), namespace)
     assert namespace["mean"]([1, 2]) == 1.5
+
+
+HELPERS = """import math
+from typing import List
+
+class Node:
+    x = 1
+
+@staticmethod
+def helper(x): return x * LIMIT
+LIMIT = (
+    2 * Node.x
+)
+"""
+
+
+@pytest.mark.parametrize("end", ["def mean(xs):\n    '''The mean.'''\n", "def mean(xs):\n", "'The mean of xs.'\n", ""])
+@pytest.mark.parametrize("text", ["{}", "Sure:\n```python\nfrom __future__ import annotations\n{}```"])
+def test_what_a_prompt_has_beside_the_entry_point_is_there(text, end):
+    """As where the sample goes on behind it. The sample's own counts."""
+    program = sanitized(text.format("def mean(xs):\n    return helper(sum(xs)) + math.pi\n"), "mean", HELPERS + end)
+    namespace: dict = {}
+    exec(program, namespace)
+    assert namespace["mean"]([1]) == 2 + math.pi
+    assert program.count("mean") == 1
+    exec(sanitized("def helper(x): return 7\ndef mean(xs): return helper(1)", "mean", HELPERS + end), namespace)
+    assert namespace["mean"]([1]) == 7
 
 
 @pytest.mark.parametrize("quotes", ['"""', "'''"])

@@ -61,8 +61,7 @@ def sanitized(text: str, entry_point: str, prompt: str = "") -> str:
     body = answer if is_program else _unglued(_unfenced(_closed(answer, entry_point), entry_point))
     if not prompt or _defines(body, entry_point):
         code = _without_labels(_parsing_lines(body))
-        # A prompt's imports are the model's to use, whether it repeats them or not.
-        return behind(_imports(prompt), code) if prompt else code
+        return behind(_head(prompt, entry_point), code) if prompt else code
     kept = _cut(body, _STOPS)
     helpers = _DEFINITIONS.findall(body[len(kept) :])
     is_short = not set(_WORD.findall(kept)).isdisjoint(helpers)  # of what it calls
@@ -167,8 +166,19 @@ def _defines(code: str, name: str) -> bool:
     return bool(re.search(rf"^(?:async )?(?:def|class) {name}\b|^{name} *(?::[^=\n]*)?=", code, re.MULTILINE))
 
 
-def _imports(prompt: str) -> str:
-    return "".join([line + "\n" for line in prompt.splitlines() if line.startswith(("import ", "from "))])
+def _head(prompt: str, entry_point: str) -> str:
+    """What stands in the prompt beside the entry point: imports, helpers and classes. They are the model's to use,
+    whether it repeats them or not."""
+    whole = next((each for each in (prompt, f"{prompt}\n    pass\n") if _is_python(each)), None)
+    if whole is None:
+        return "".join([line + "\n" for line in prompt.splitlines() if line.startswith(("import ", "from "))])
+    lines = _LINE.findall(whole)
+    kept = [each for each in ast.parse(whole).body if getattr(each, "name", "") != entry_point and not _is_text(each)]
+    return "".join(["".join(lines[_first_line(each) - 1 : each.end_lineno]).rstrip() + "\n" for each in kept])
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
 def _without_prose(prompt: str, text: str) -> str:
