@@ -13,6 +13,7 @@ import inspect
 import logging
 import math
 import operator
+import re
 import string
 import threading
 import types
@@ -47,6 +48,11 @@ def test_what_a_class_offers_is_what_object_does_not_have():
     cls = type("C", (), {"__eq__": lambda _a, _b: True, "__len__": lambda _: 0, "send": 1, "__hash__": None})
     assert set(operations.offered(cls)) == {"__eq__", "__len__", "send", "-__hash__"}
     assert operations.offered(object) == []
+
+
+def test_what_has_items_but_no_length_cannot_be_iterated_unless_it_is_written_in_python():
+    sequence = type("Sequence", (), {"__getitem__": lambda _, number: "ab"[number]})
+    assert ["-__iter__" in operations.offered(each) for each in (re.Match, list, sequence)] == [True, False, False]
 
 
 def test_what_says_that_it_is_an_array_or_shows_the_memory_of_one_is_asked_for_it():

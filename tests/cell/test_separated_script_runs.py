@@ -137,7 +137,8 @@ def run(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ScriptLink, "provide", lambda *_: None)
         patch.setitem(sys.modules, "__main__", sys.modules["__main__"])
-        test_worker.run_test(context, [*text, b"", TEST_FLAGS.pack(flags), b"", b"token"], is_rehearsal)
+        rehearsal = {"is_rehearsal": True} if is_rehearsal else {}  # workers do not say that theirs is none
+        test_worker.run_test(context, [*text, b"", TEST_FLAGS.pack(flags), b"", b"token"], **rehearsal)
     return [each.decode() for each in context.sent]
 
 

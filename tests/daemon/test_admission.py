@@ -201,6 +201,17 @@ def test_tenants_that_share_begin_so_many_requests_for_each_worker(workers: int,
     assert rules.starts._most == places
 
 
+@pytest.mark.parametrize("shared", [True, False])
+async def test_who_has_nothing_here_may_have_what_is_left_and_no_more(shared: bool):
+    rules = admission(shared)
+    rules.take(Tenant("a"), 36, 100)
+    for checks, size, reason in ((65, 900, "queue"), (64, 901, "bytes")):
+        refused = rules.refusal(Tenant("b"), checks, size)
+        assert refused is not None
+        assert refused.reason == reason
+    assert rules.refusal(Tenant("b"), 64, 900) is None
+
+
 async def test_what_just_fits_is_let_in():
     rules = admission()
     rules.take(Tenant("a"), 100, 1000).close()

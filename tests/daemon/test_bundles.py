@@ -231,6 +231,11 @@ async def test_company_is_bounded_in_checks(asked: int, given: int):
     assert 2 + 2 * sum(goes_along(job(2)) for _ in range(1000)) == given
 
 
+async def test_what_goes_along_leaves_less_room_for_others():
+    goes_along = companions(job(2), 5)
+    assert [goes_along(job(checks)) for checks in (4, 2, 2, 1, 1)] == [False, True, False, True, False]
+
+
 async def test_company_is_bounded_in_bytes():
     goes_along = companions(job(fields=[b"x" * 1000]), 100)
     left = (1 << 18) - 1000
@@ -317,8 +322,11 @@ async def test_whom_a_report_over_the_limit_came_upon_runs_again(facts: Exit):
 
 async def test_a_job_gets_its_part_and_the_last_one_the_end():
     jobs = [job(checks=3), job()]
-    bundle(jobs, lambda job: None, nobody).finish(Result(report=said(GOOD, PLAN), facts=KILLED_BY_CLOCK))
+    carrier = bundle(jobs, lambda job: None, nobody)
+    jobs[0].queued_at, jobs[1].queued_at, carrier.started_at = 1, 3, 8
+    carrier.finish(Result(report=said(GOOD, PLAN), facts=KILLED_BY_CLOCK))
     first, last = [one.future.result() for one in jobs]
+    assert (first.queue_ns, last.queue_ns) == (7, 5)
     assert (first.report, first.facts.is_clean, first.charged_ns) == (GOOD, True, 675)
     assert (last.report, last.facts, last.charged_ns) == (PLAN, KILLED_BY_CLOCK, 225)
 

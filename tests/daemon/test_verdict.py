@@ -162,6 +162,11 @@ def test_what_is_claimed_is_cut_to_what_the_kernel_measured():
     assert of_answer(answer(messages.STEP_LIMIT, cpu_ns=9), Exit()).cpu_ns == 0
 
 
+def test_what_ran_in_no_worker_has_used_nothing():
+    judged = outcomes.invalid("why")
+    assert (judged.steps, judged.cpu_ns, judged.wall_ns, judged.peak_bytes, judged.queue_ns) == (0, 0, 0, 0, 0)
+
+
 def test_what_all_results_have_in_common_stays():
     base = CheckResult(None, queue_ns=9, attempts=2)
     judged = of_answer(answer(messages.STEP_LIMIT), CLEAN, base)

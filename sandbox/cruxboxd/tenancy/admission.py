@@ -242,11 +242,9 @@ class Admission:
             quota = tenant.queued_checks
             return full("quota", f"{held.checks} checks of yours wait, and your quota is {quota}", self._wait_s())
         spare = _Held(self._most.checks - self._all.checks, self._most.bytes - self._all.bytes)
-        if self._shared:
-            spare = _Held(spare.checks - held.checks, spare.bytes - held.bytes)
         # Whoever has nothing here may use whatever is left, so that no share can be too small for one request.
-        if not held.checks:
-            spare = _Held(self._most.checks - self._all.checks, self._most.bytes - self._all.bytes)
+        if self._shared and held.checks:
+            spare = _Held(spare.checks - held.checks, spare.bytes - held.bytes)
         if checks > spare.checks:
             return full("queue", f"{self._all.checks} checks wait already, {held.checks} of them yours", self._wait_s())
         if size > spare.bytes:
