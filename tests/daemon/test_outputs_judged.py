@@ -210,6 +210,25 @@ def test_how_a_program_ended_the_kernel_says(report: bytes, facts: Exit, run: An
     assert without.outcome is (Outcome.CRASHED if report == PLAN and compared is None else compared)
 
 
+@pytest.mark.parametrize(
+    ("expected", "checker", "printed", "outcome"),
+    [
+        ("out", "", b"", None),
+        (" \n", "", b"out", Outcome.CRASHED),
+        ("", "check = print", b"out", None),
+        ("", "check = print", b" \n", Outcome.CRASHED),
+        ("out", "check = print", b"", None),
+    ],
+)
+async def test_who_leaves_without_a_word_is_judged_by_output_if_there_is_any_to_judge(
+    expected: str, checker: str, printed: bytes, outcome: Outcome | None
+):
+    came = Result(report=PLAN, facts=CLEAN, streams=(printed, b""))
+    told, check = Told({}, before=lambda _job: came), replace(CHECK, expected_stdout=expected, checker=checker)
+    judged, out = await streams.run_stdio(told, TASK, check, "0", TURNS)  # type: ignore[arg-type]
+    assert (judged.outcome, out) == (outcome, printed)
+
+
 def test_our_failure_is_no_end_of_a_program():
     assert streams._of_run(Result(report=PLAN, error="ours"), TASK).outcome is Outcome.SANDBOX_ERROR
 
