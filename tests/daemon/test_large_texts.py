@@ -66,7 +66,7 @@ def tasks_of(data: bytes) -> tuple[list[Task], int]:
     outline, tasks = Outline(), list[Task]()
     list(outline_of(data, outline))
     offer = replace(TERMS, folder=Folder(64 * MIB, ""))
-    return tasks, sum(1 for _ in read_tasks(data, outline, offer, Origin("lab"), tasks))
+    return tasks, sum(1 for _ in read_tasks(data, outline, offer, Origin("lab", True, 0), tasks))
 
 
 @pytest.mark.parametrize("kind", KINDS)

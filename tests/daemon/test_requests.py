@@ -39,7 +39,7 @@ def read_bytes(data: bytes, interactive: bool = True, offer: Offer = TERMS) -> l
     outline, found = Outline(), []
     for _ in outline_of(data, outline):
         pass
-    for _ in read_tasks(data, outline, offer, Origin("lab", interactive), found):
+    for _ in read_tasks(data, outline, offer, Origin("lab", interactive, 0), found):
         pass
     return found
 
@@ -199,7 +199,7 @@ def steps_of(*tasks: pb.Task) -> int:
     """How often reading them lets others go on."""
     data, outline = pb.CheckRequest(tasks=tasks).SerializeToString(), Outline()
     list(outline_of(data, outline))
-    return len(list(read_tasks(data, outline, TERMS, Origin(), [])))
+    return len(list(read_tasks(data, outline, TERMS, Origin("", True, 0), [])))
 
 
 def test_every_kind_is_read():

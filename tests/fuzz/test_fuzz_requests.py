@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 TERMS = Offer(frozenset({"default", "py39"}), "default", DEFAULT_LIMITS, MAXIMUM_LIMITS)
-CALLER = Origin("tenant", True)
+CALLER = Origin("tenant", True, 0)
 STAMP = Stamp({"default": "3.11.7", "py39": "3.9.18"}, "digest", ())
 
 _text = st.sampled_from(["", " ", "f", "f(1)", "x = 1", "\0", "a\nb", "é", "f(", "1"]) | st.text(max_size=9)

@@ -48,9 +48,9 @@ class Offer:
 class Origin:
     """The tenant of a request, and its default priority."""
 
-    tenant: str = ""
-    interactive: bool = True
-    rpc_id: int = 0
+    tenant: str
+    interactive: bool
+    rpc_id: int
 
 
 def outline_of(data: bytes, outline: Outline) -> Iterator[None]:
