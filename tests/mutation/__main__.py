@@ -22,12 +22,14 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import Path
 
 from mutation.asking import TOO_LONG, Copy, FailsAsItIs, Gone, Traced
 from mutation.changes import KINDS, Mutant, mutants
 from mutation.modules import ROOT, TESTS, harmless
+
+_AT_ONCE = 4  # mutants of a module that a copy takes: its tests are collected there alone
 
 
 @contextlib.contextmanager
@@ -67,17 +69,22 @@ def try_all(chosen: list[Mutant], made: list[Copy], kept: Kept, first: int | Non
     `first` is how many files of tests are asked of each. Returns what fails without a change: its module is not asked.
     """
     traced = Traced()
-    waiting: queue.SimpleQueue[Mutant] = queue.SimpleQueue()
-    for mutant in chosen:
-        waiting.put(mutant)
+    waiting: queue.SimpleQueue[list[Mutant]] = queue.SimpleQueue()
+    for _, found in groupby(chosen, key=lambda mutant: mutant.module):
+        same = list(found)
+        for at in range(0, len(same), _AT_ONCE):
+            waiting.put(same[at : at + _AT_ONCE])
     lock = threading.Lock()
     failing: dict[str, str] = {}
 
+    def handed_out() -> Iterator[Mutant]:
+        with contextlib.suppress(queue.Empty):
+            while True:
+                yield from waiting.get_nowait()
+
     def work(copy: Copy) -> None:
-        while time.monotonic() < until:
-            try:
-                mutant = waiting.get_nowait()
-            except queue.Empty:
+        for mutant in handed_out():
+            if time.monotonic() >= until:
                 return
             if mutant.module in failing:
                 continue

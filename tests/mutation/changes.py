@@ -106,8 +106,8 @@ def mutants(
     if kind != "guards":
         made += [_replacing(source, *each) for node in nodes for each in _handled(node)]
     for name, operator in operators(kind).items():
-        found = [(node, at) for node in nodes for at, _ in enumerate(operator.mutation_positions(node))]
-        made += [(name, _place(operator, *each), partial(_mutated, source, operator, *each)) for each in found]
+        found = [(node, at, each[0]) for node in nodes for at, each in enumerate(operator.mutation_positions(node))]
+        made += [(name, place, partial(_mutated, source, operator, node, at)) for node, at, place in found]
     made = [each for each in made if not any(start <= each[1] < end for start, end in skipped)]
     chance.shuffle(made)
     seen = {source}
@@ -139,12 +139,6 @@ def _mutated(source: str, operator: Operator, node: parso.tree.NodeOrLeaf, at: i
     node.parent = copied.parent = parent
     changed = operator.mutate(copied, at)
     return _spliced(source, node.get_start_pos_of_prefix(), node.end_pos, changed.get_code() if changed else "")
-
-
-def _place(operator: Operator, node: parso.tree.NodeOrLeaf, at: int) -> Place:
-    """Where that change begins."""
-    start: Place = list(operator.mutation_positions(node))[at][0]
-    return start
 
 
 def _nodes(node: parso.tree.NodeOrLeaf) -> Iterator[parso.tree.NodeOrLeaf]:
