@@ -92,7 +92,7 @@ def test_what_a_function_returned_is_not_reckoned_with_a_value_of_the_test_s(oth
     for asks in (lambda: found + same, lambda: -found):
         with pytest.raises(TypeError, match="is not what the plain type gives"):
             asks()
-    other.answers["special"] = [thing := other.thing(), NotImplemented]
+    other.answers["special"] = [thing := other.thing(), NotImplemented, 5]
     assert found + same is thing  # which the plain type has nothing to say of
     assert (found + same, hash(found)) == (14, 7)  # what is equal to a number has its hash
 

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from cruxcell.jobs.separated.crossing import classes, exceptions
 from cruxcell.jobs.separated.proxies import shared_names
+from cruxcell.jobs.separated.proxies.remote import RemoteType
 
 
 def test_a_module_that_a_program_made_was_not_imported(monkeypatch: pytest.MonkeyPatch):
@@ -78,8 +79,14 @@ class Asked:
         return self.answer
 
 
-class Meta(type):
-    """Of the classes that stand for the program's."""
+class Meta(RemoteType):
+    """Of the classes that stand for the program's, without what these ask."""
+
+    def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> Any:
+        return type.__new__(cls, name, bases, namespace)
+
+    __call__ = type.__call__
+    __getattribute__, __setattr__ = type.__getattribute__, type.__setattr__  # type: ignore[assignment]
 
 
 class Other(metaclass=Meta):

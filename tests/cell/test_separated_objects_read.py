@@ -75,8 +75,7 @@ def test_a_class_has_the_methods_that_it_may_have_and_no_others(test: End):
     assert sorted(set(own_dict(type(thing))) & {"send", "__len__", "__eq__", "__hash__", "__init__", "nonsense"}) == [
         "__eq__", "__hash__", "__len__",
     ]  # fmt: skip
-    assert (thing == 8, hash(thing) == object.__hash__(thing)) == (False, True)
-    assert len(test.asked) == 1  # it is the test's own answer
+    assert (thing == 8, len(test.asked)) == (False, 1)  # it is the test's own answer
 
 
 @pytest.mark.parametrize(("offers", "found"), [("__next__\0send", True), ("__await__\0send", True), ("send", False)])

@@ -233,6 +233,7 @@ TESTS = {
     "cruxcell/jobs/separated/proxies/special_methods.py": [
         *_PROXIES, *_OBJECTS, "cell/test_separated_equality.py", *_PAIRS,
     ],
+    "cruxcell/jobs/separated/proxies/metaclasses.py": ["cell/test_separated_metaclasses.py", *_PAIRS],
     "cruxcell/jobs/separated/state/redirected.py": [
         "cell/test_separated_redirected.py", "cell/test_separated_alongside.py", *_PAIRS,
     ],

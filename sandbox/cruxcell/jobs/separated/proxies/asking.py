@@ -112,13 +112,13 @@ def unsaid(name):
             answer = _said_by(others[0], name, self)
             if answer is not NotImplemented:
                 return answer
-        return connection[0].refuse(
-            "%s of a %s is for the candidate to say; compare what its methods or attributes give"
-            % (name, type(self).__name__)
-        )
+        return connection[0].refuse(_NOT_SAID % (name, type(self).__name__))
 
     method.__name__ = name
     return method
+
+
+_NOT_SAID = "%s of a %s is for the candidate to say; compare what its methods or attributes give"
 
 
 def _said_by(other, name, value):
@@ -140,19 +140,18 @@ def has_no_say(other):
     return is_plain or is_class_of_proxies(kind) or is_class_of_proxies(other)
 
 
-def hashed(plain, knows):
+def hashed(plain, is_value):
     # type: (Any, bool) -> Any
-    """The hash that the class gives; `plain` is that of what the test does not know the class of by its name, if it has
-    to know it (`knows`). A hash says nothing of what is expected: which are equal is found out otherwise."""
+    """The hash that the class gives, or an error of it; `plain` that of an object, or of a value (`is_value`), which is
+    found by that of the plain value it is. A hash says nothing of what is expected: which are equal is found out
+    otherwise."""
 
     def method(self):
         # type: (Any) -> int
         if is_reading():
-            return hash_meanwhile(self, plain(self))
-        link = connection[0]
-        if knows and link.is_test and not are_made(self) and not link.means_a_class(type(self)):
-            return int(plain(self))
-        return int(link.ask("special", self, "__hash__"))
+            return int(plain(self)) if is_value else hash_meanwhile(self, plain(self))
+        found = int(connection[0].ask("special", self, "__hash__"))
+        return int(plain(self)) if is_value else found
 
     method.__name__ = "__hash__"
     return method
@@ -255,12 +254,18 @@ def _says_what_it_is(cls):
 
 def _held_in(base):
     # type: (Any) -> Any
-    """The plain type holds it, and the class says so: which then learns no more than it has given."""
+    """The plain type holds it, and the class says so: which then learns no more than it has given. An error of the
+    plain type's, which a script may expect, is none of the class."""
 
     def method(self, item):
         # type: (object, object) -> bool
-        if not are_made(self) and not base.__contains__(self, item):
-            return False
+        if not are_made(self):
+            try:
+                is_held = base.__contains__(self, item)
+            except TypeError:
+                return bool(connection[0].refuse(_NOT_SAID % ("__contains__", type(self).__name__)))
+            if not is_held:
+                return False
         return bool(connection[0].ask("special", self, "__contains__", item))
 
     method.__name__ = "__contains__"

@@ -8,7 +8,7 @@ use what it hears for.
 import builtins
 
 from cruxcell.jobs.separated.proxies.facts import is_opaque
-from cruxcell.jobs.separated.proxies.operations import is_class, own_of
+from cruxcell.jobs.separated.proxies.operations import is_class, mro_of, own_of
 from cruxcell.values.canonical import NotPlain, TooLarge, canon
 
 TYPE_CHECKING = False
@@ -59,6 +59,15 @@ class Doubts:
                     link.refuse(_EQUAL % (type(one).__name__, type(other).__name__))
 
 
+def is_bare(other):
+    # type: (object) -> bool
+    """Is it an `object()`, or of a class of the script's that leaves to `object` what is equal?"""
+    classes = mro_of(type(other))
+    own = [each for each in classes if each is not object]
+    is_the_script_s = all(type(each) is type and own_of(each).get("__module__") == "__main__" for each in own)
+    return is_the_script_s and not any(name in own_of(each) for each in own for name in ("__eq__", "__ne__"))
+
+
 def is_of_the_harness(frame):
     # type: (Any) -> bool
     return str(frame.f_globals.get("__name__")).startswith(_OWN)
@@ -66,8 +75,10 @@ def is_of_the_harness(frame):
 
 def _may_cross(other):
     # type: (object) -> bool
-    """Is it an object of the program's, a class that is known there, or plain data, and of no size?"""
-    if is_opaque(other) or (is_class(other) and ("_remote_class" in own_of(other) or id(other) in _BUILTINS)):
+    """Is it an object that compares nothing, a class that is known there, or plain data, and of no size?"""
+    if is_class(other):
+        return "_remote_class" in own_of(other) or id(other) in _BUILTINS
+    if is_opaque(other) or is_bare(other):
         return True
     try:
         canon(other, _MOST_BYTES)

@@ -8,11 +8,12 @@ object that a function returned.
 import sys
 
 from cruxcell.jobs.separated.proxies.asking import has_no_say
-from cruxcell.jobs.separated.proxies.doubts import is_of_the_harness
+from cruxcell.jobs.separated.proxies.doubts import is_bare, is_of_the_harness
 from cruxcell.jobs.separated.proxies.operations import DESCRIPTORS, NONE, SPECIAL, mro_of, own_of
 from cruxcell.jobs.separated.proxies.placing import hash_meanwhile, is_reading
 from cruxcell.jobs.separated.proxies.remote import RemoteType, is_class_of_proxies
 from cruxcell.jobs.separated.proxies.runs import connection
+from cruxcell.jobs.separated.proxies.shared_names import is_stdlib
 from cruxcell.jobs.separated.proxies.special_methods import special
 
 TYPE_CHECKING = False
@@ -25,6 +26,7 @@ CHECKS = ("__instancecheck__", "__subclasscheck__")
 _OF_ALL = frozenset(["__call__", "__getitem__", "__iter__", "__repr__", "__reversed__"])
 _NOT_OF_CLASSES = frozenset(["__copy__", "__deepcopy__", "__missing__"])
 _TOLD = frozenset([*CHECKS, *SPECIAL]) - _OF_ALL - _NOT_OF_CLASSES
+_HAS = "_remote_told"  # an attribute of such a class: those that it has, which its base has not
 _made = {}  # type: dict[Any, type]
 
 
@@ -35,8 +37,10 @@ def said_by_metaclass(cls):
         return []
     found = {}  # type: dict[str, Any]
     for each in reversed(mro_of(type(cls))[:-2]):  # but `type` and `object`
-        found.update(own_of(each))
-    return [_MARK + (NONE if found[name] is None else "") + name for name in _TOLD.intersection(found)]
+        own = own_of(each)
+        # What is one of an abstract class, the library says.
+        found.update({name: own[name] for name in _TOLD.intersection(own) if name not in CHECKS or not is_stdlib(each)})
+    return [_MARK + (NONE if found[name] is None else "") + name for name in found]
 
 
 def is_said(offers, name):
@@ -51,11 +55,11 @@ def metaclass_for(bases, offers):
     kinds = [each for at, each in enumerate(kinds) if not any(issubclass(one, each) for one in kinds[at + 1 :])]
     kinds = [each for at, each in enumerate(kinds) if not any(issubclass(one, each) for one in kinds[:at])]
     told = [each[len(_MARK) :] for each in offers if each.startswith(_MARK)]
-    known = {name for each in kinds for one in mro_of(each)[:-2] for name in own_of(one) if one is not RemoteType}
-    new = frozenset([name for name in told if name.lstrip(NONE) in _TOLD and name.lstrip(NONE) not in known])
+    known = {name for each in kinds for one in mro_of(each) for name in own_of(one).get(_HAS, ())}
+    new = frozenset([each for each in told if each.lstrip(NONE) in _TOLD and each.lstrip(NONE) not in known])
     if not new and len(kinds) < 2:
         return kinds[0] if kinds else RemoteType
-    key = (new, *kinds)
+    key = (connection[0].is_test, new, *kinds)
     if key not in _made:
         _made[key] = made = type("class", tuple(kinds) or (RemoteType,), _methods(new))
         reductions = getattr(sys.modules.get("copyreg"), "dispatch_table", {})
@@ -68,6 +72,7 @@ def _methods(names):
     # type: (frozenset[str]) -> dict[str, Any]
     is_test = connection[0].is_test
     found = {"__module__": RemoteType.__module__, "__hash__": RemoteType.__hash__}  # type: dict[str, Any]
+    found[_HAS] = [each.lstrip(NONE) for each in names]
     if "__len__" in names:
         found["__bool__"] = special("__bool__", is_test, False)
     for name in names - {"__len__", *CHECKS}:
@@ -89,7 +94,7 @@ def _is_same(cls, other):
         return connection[0].ask("special", cls, "__eq__", other)
     if RemoteType.__eq__(cls, other):
         return True
-    if has_no_say(other):
+    if has_no_say(other) or is_bare(other):
         connection[0].doubts.are_different(cls, other, sys._getframe(1))
     return NotImplemented
 
@@ -100,7 +105,7 @@ def _is_another(cls, other):
         return connection[0].ask("special", cls, "__ne__", other)
     if RemoteType.__eq__(cls, other):
         return False
-    if has_no_say(other):
+    if has_no_say(other) or is_bare(other):
         connection[0].doubts.are_different(cls, other, sys._getframe(1), "__ne__")
     return True
 

@@ -146,6 +146,8 @@ OF_THE_TEST = {
     "__trunc__": _by_name("__trunc__"),
     "__floor__": _by_name("__floor__"),
     "__ceil__": _by_name("__ceil__"),
+    "__instancecheck__": _by_name("__instancecheck__"),
+    "__subclasscheck__": _by_name("__subclasscheck__"),
     **{name: _by_name(name) for name in DESCRIPTORS},
 }  # type: dict[str, Any]
 

@@ -130,9 +130,10 @@ def _own_of_value(base, names):
     is_test = connection[0].is_test
     found = {}  # type: dict[str, Any]
     for name in names:
-        method = special(name, is_test, False) if name in ASKED else own_of_value(name, base, is_test)
-        if name == "__hash__" and not (is_test and base.__hash__):  # values that are equal are found as such
-            method = hashed(base.__hash__ or object.__hash__, False)
+        is_like_an_object = name in ASKED or (name == "__contains__" and not hasattr(base, name))
+        method = special(name, is_test, False) if is_like_an_object else own_of_value(name, base, is_test)
+        if name == "__hash__":  # values that are equal are found as such
+            method = hashed(base.__hash__ or object.__hash__, is_test and base.__hash__ is not None)
         if method is not None:
             found[name] = method
     return found
