@@ -114,6 +114,21 @@ def test_what_is_let_go_of_is_told_once(test: End, candidate: End):
     assert (shows, facts.number_of(again)) == ([False, True, False], numbers[1])
 
 
+def test_which_objects_have_changed_their_class_is_looked_up_where_a_program_changes_one(candidate: End):
+    one, other, shown = Plain(), Plain(), candidate.objects.shown
+    candidate.sends(one)
+    assert shown.of_other_classes() == ()
+    shown.kinds = {}
+    candidate.sends([one, other])
+    assert shown.of_other_classes() == ()
+    one.__class__ = type("Another", (Plain,), {})
+    assert shown.of_other_classes() == (one,)
+    candidate.sends(one)
+    assert (shown.of_other_classes(), len(shown.kinds)) == ((), 2)
+    shown.release([number for number in shown.kinds if shown.values[number] is one])
+    assert list(shown.kinds.values()) == [Plain]
+
+
 def test_a_value_that_was_shown_is_the_same_again(test: End, candidate: End):
     kept = [Pair((1, 2)), Kind.ONE, Mishap("a")]
     first = [test.reads(candidate.sends(each)) for each in kept]

@@ -7,7 +7,7 @@ import types
 from typing import Any
 
 import pytest
-from cruxcell.jobs.separated.proxies import remote
+from cruxcell.jobs.separated.proxies import facts, remote
 from cruxcell.values.containers import Garbled
 from link_messages import text, u32
 from objects_by_hand import ERROR, INT, LIST, OPAQUE, End, described, error, nested_bases, shared, small, tests_end  # noqa: F401 - fixtures among them
@@ -41,7 +41,8 @@ own_dict: Any = vars(type)["__dict__"].__get__  # of a proxy's class: `vars` ask
         (b"h" + u32(1) + LIST + b"-" + u32(101, 0), "a value that cannot be"),
         (b"l" + u32(101, 2) + b"h" + u32(1) + LIST + b"+" + u32(103, 0) + b"h" + u32(1) + b"k" + u32(51) + b"+"
             + u32(105, 0), "a value that cannot be"),
-        (b"l" + u32(101, 2) + b"o" + u32(1) + OPAQUE + b"o" + u32(1) + described(54), "of another class"),
+        (b"l" + u32(101, 2) + b"o" + u32(1) + OPAQUE + b"o" + u32(1) + described(54, offers="__lt__"),
+            "of another class"),
         (error(small(8)), None),
         (error(shared("int")), "an exception that cannot be"),
         (error(OPAQUE), "an exception that cannot be"),
@@ -62,6 +63,20 @@ def test_a_value_keeps_its_class_and_changes_with_a_new_one(test: End):
     assert test.reads(b"h" + u32(1) + b"k" + u32(50) + small(9)) is value
     other = test.reads(b"h" + u32(1) + described(60, shared("int")) + small(9))
     assert (other, type(other) is type(value)) == (9, False)
+
+
+def test_an_object_is_of_the_class_that_it_was_told_of_last(test: End):
+    found = test.reads(b"o" + u32(1) + described(53))
+    facts.marked(found, facts.MADE, type(found), 0)
+    assert test.reads(b"o" + u32(1) + b"k" + u32(53)) is found
+    assert (facts.standing_of(found), facts.was_handed_over(found)) == (facts.MADE, True)
+    assert test.reads(b"o" + u32(1) + described(54, offers="__len__")) is found
+    assert (type(found) is test.objects.classes[54], len(found)) == (True, 8)
+    assert facts.standing_of(found) == facts.HANDED_OVER
+    type.__setattr__(test.objects.classes[54], "_remote_own", set())  # the script has made the class
+    with pytest.raises(Garbled, match="of another class"):
+        test.reads(b"o" + u32(1) + b"k" + u32(53))
+    assert type(found) is test.objects.classes[54]
 
 
 def test_a_class_has_the_methods_that_it_may_have_and_no_others(test: End):

@@ -5,7 +5,7 @@ import sys
 from _thread import get_ident as _get_ident
 from sys import getrecursionlimit, setrecursionlimit
 
-from cruxcell.analysis.bytecode import lacked_names
+from cruxcell.analysis.bytecode import SETS_ATTRIBUTES, lacked_names, names_of
 from cruxcell.analysis.parsing import PROGRAM, Invalid, compile_text
 from cruxcell.jobs import stand_ins
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 _HARNESS_FRAMES = 7  # between this module's `run_serve` and a function of the program that the test calls
 _FRAMES_OF_PARTNERS = 4  # more, where its threads have partners
 _MODULE_TYPE = type(messages)
+OF_OTHER_CLASSES = ""  # among names: the objects that have changed their class
 
 
 def run_serve(context, fields):
@@ -59,6 +60,8 @@ def run_serve(context, fields):
     stand_ins.install_for(text, context.scratch_bytes)
     changed_times.install_for(text)
     keep(text)
+    if "__class__" in names_of(program, SETS_ATTRIBUTES) or ("__class__" in text and "setattr" in text):
+        server.link.objects.shown.kinds = {}
     context.start(messages.DIRECT, 1)
     depth = getrecursionlimit()
     try:
@@ -194,7 +197,10 @@ class _Server:
 
     def refresh(self):
         # type: () -> None
-        for name in list(self.view):
+        others = self.link.objects.shown.of_other_classes()
+        if others or OF_OTHER_CLASSES in self.view:
+            self.view[OF_OTHER_CLASSES] = others
+        for name in [each for each in self.view if each != OF_OTHER_CLASSES]:
             value = self._namespace.get(name)
             if type(value) is not _MODULE_TYPE:
                 self.view[name] = value

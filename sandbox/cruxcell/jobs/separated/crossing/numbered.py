@@ -24,6 +24,8 @@ class Shown:
         self.values = {}  # type: dict[int, Any]  # by their numbers
         self._numbers = {}  # type: dict[Any, int]  # by their addresses
         self._last = 0
+        # Of a candidate's that sets `__class__`: which class was told of an object, by the object's number.
+        self.kinds = None  # type: dict[int, Any] | None
         # Of the test's: classes that the other side knows as those of objects alone.
         self.along = set()  # type: set[int]
 
@@ -51,6 +53,12 @@ class Shown:
             self._numbers[address] = number
         return number
 
+    def of_other_classes(self):
+        # type: () -> tuple[Any, ...]
+        """The objects that are of another class by now than was told."""
+        kinds = self.kinds or {}
+        return tuple([self.values[number] for number in kinds if type(self.values[number]) is not kinds[number]])
+
     def has_come_along(self, value):
         # type: (object) -> bool
         """Is it a class of a library, which the script has not passed but with objects?"""
@@ -62,6 +70,8 @@ class Shown:
         values = [self.values.pop(number, None) for number in numbers]
         for number, value in zip(numbers, values):
             self.along.discard(number)
+            if self.kinds is not None:
+                self.kinds.pop(number, None)
             if self.known(value) == number:
                 del self._numbers[_address(value)]
         return values

@@ -37,7 +37,9 @@ from cruxcell.jobs.separated.crossing.exceptions import (
 )
 from cruxcell.jobs.separated.crossing.numbered import Held, Shown
 from cruxcell.jobs.separated.proxies import facts, proxy_classes, remote
+from cruxcell.jobs.separated.proxies.deriving import is_derived
 from cruxcell.jobs.separated.proxies.libraries import of_libraries
+from cruxcell.jobs.separated.proxies.operations import mro_of, own_of
 from cruxcell.jobs.separated.proxies.placing import Placing
 from cruxcell.jobs.separated.proxies.shared_names import (
     BUILTIN_TYPE,
@@ -165,7 +167,10 @@ class Objects:
         # type: (Any, Any, type, int) -> None
         base = plain_base(kind) if id(kind) not in PLAIN_ONES else None
         if base is None:
-            self._write_number(writer, b"o", self.shown.show(value))
+            number = self.shown.show(value)
+            if self.shown.kinds is not None:
+                self.shown.kinds[number] = kind
+            self._write_number(writer, b"o", number)
             self._write_class(writer, kind, "object")
             return
         self._write_number(writer, b"h", self.shown.show(value))
@@ -283,7 +288,9 @@ class Objects:
         found = self.held.find(number)
         if found is not None:
             if type(found) is not cls:
-                raise Garbled("an object of another class than before")
+                if not _may_become(found, cls):
+                    raise Garbled("an object of another class than before")
+                facts.becomes(found, cls)
         else:
             found = self.held.take(number, object.__new__(cls), True)
         facts.has_come(found, self.asked)
@@ -335,6 +342,16 @@ class Objects:
         have_causes(error, cause, context)
         return self.held.take(number, error, True) if number else error
 
+
+def _may_become(value, cls):
+    # type: (Any, Any) -> bool
+    """May an object come to be of this class? It is not equal by that to what it was not noted to hold before, and what
+    the script defines in a class is what its objects have."""
+    compares = any(name in own_of(each) for each in mro_of(cls)[:-1] for name in _COMPARING)
+    return not (compares or any(map(is_derived, (*mro_of(type(value)), *mro_of(cls)))))
+
+
+_COMPARING = ("__eq__", "__ne__", "__hash__", "__lt__", "__le__", "__gt__", "__ge__")
 
 _READ = {
     ord("."): Objects._read_own,
