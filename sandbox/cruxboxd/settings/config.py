@@ -1,4 +1,4 @@
-"""The daemon's configuration, from defaults, environment, one TOML file and flags, in this order.
+"""The daemon's configuration: its settings, their defaults, and what they must be. `cli_options` reads them.
 
 An invalid value is refused at start-up with one sentence that names it (ConfigError).
 """
