@@ -222,6 +222,26 @@ def _by(phase: dict[str, float], other: dict[str, float]) -> str:
     return ", ".join(f"{p} {phase[p] / max(other[p], 0.1):.1f}" for p in ("p50", "p99")) + " times"
 
 
+@contextlib.contextmanager
+def _served(kind: type[Place], options: argparse.Namespace) -> Iterator[list[Place]]:
+    """Two daemons with the same tokens. Their logs are kept where `--logs` says."""
+    with folders.folder("cruxbox-siege-") as folder:
+        places: list[Place] = []
+        try:
+            for name in "ab":
+                home = folder / name
+                home.mkdir()
+                places.append(kind(home, options.workers, places[0].tokens if places else None))
+            yield places
+        finally:
+            for name, place in zip("ab", places):
+                if options.logs:
+                    options.logs.mkdir(exist_ok=True)
+                    shutil.copy(place.log, options.logs / f"{name}.log")
+                place.process.kill()
+                place.process.wait(30)
+
+
 def main(kind: type[Place] = Place) -> None:
     """Run it, with daemons of this kind; exit code 1 if anything was lost or wrong."""
     parser = argparse.ArgumentParser(description="two daemons under siege")
@@ -232,21 +252,8 @@ def main(kind: type[Place] = Place) -> None:
     parser.add_argument("--no-signals", action="store_true", help="kill and stop nothing")
     parser.add_argument("--only", default="", help=f"attack in these ways only, of {','.join(WAYS)}")
     options = parser.parse_args()
-    with folders.folder("cruxbox-siege-") as folder:
-        places: list[Place] = []
-        try:
-            for name in "ab":
-                home = folder / name
-                home.mkdir()
-                places.append(kind(home, options.workers, places[0].tokens if places else None))
-            found = asyncio.run(run(places, options))
-        finally:
-            for name, place in zip("ab", places):
-                if options.logs:
-                    options.logs.mkdir(exist_ok=True)
-                    shutil.copy(place.log, options.logs / f"{name}.log")
-                place.process.kill()
-                place.process.wait(30)
+    with _served(kind, options) as places:
+        found = asyncio.run(run(places, options))
     print("\n".join(report(found)))
     if options.out:
         options.out.write_text(json.dumps(found, indent=2))

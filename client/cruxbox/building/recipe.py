@@ -7,6 +7,7 @@ with all pairs, twice; 2,040 prompts, 1,490 of them distinct. `even` gives every
 from __future__ import annotations
 
 import enum
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -56,12 +57,9 @@ def candidate_prompts(schedule: Schedule = Schedule.RELEASED) -> Iterator[Candid
     """
     for kind, names in METHODS.items():
         lists, repetitions = _PLAN[schedule][kind]
-        for name in names:
+        for name, string_shot, list_shot in itertools.product(names, STRING_SHOTS, LIST_SHOTS[:lists]):
             method = f"{kind}.{name}"
-            for string_shot in STRING_SHOTS:
-                for list_shot in LIST_SHOTS[:lists]:
-                    prompt = CandidatePrompt(method, _text(method, string_shot, list_shot))
-                    yield from [prompt] * repetitions
+            yield from [CandidatePrompt(method, _text(method, string_shot, list_shot))] * repetitions
 
 
 def _text(method: str, *shots: Shot) -> str:

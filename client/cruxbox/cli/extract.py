@@ -9,6 +9,7 @@ import typer
 
 from cruxbox.building.completions import read_completions, read_prompts
 from cruxbox.building.extraction import Rules, extract_candidate
+from cruxbox.building.prompt_set import PromptSet
 from cruxbox.building.prompts import Style
 from cruxbox.building.rows import check_records, write_records
 from cruxbox.building.toml_file import file_of
@@ -70,26 +71,28 @@ def command(
     if kind is not Kind.CANDIDATES and out.suffix == ".parquet":
         raise DataError(f"{out}: generations are one JSON object, which is no Parquet file")
     texts = read_completions(completions, numbered=kind is Kind.CANDIDATES)
-    if prompts is not None:
-        before, functions = read_prompts(prompts)
-        texts = {id: [one.removeprefix(before.get(id, "")) for one in many] for id, many in texts.items()}
-    else:
-        functions = {}
+    before, functions = read_prompts(prompts) if prompts is not None else ({}, {})
+    texts = {id: [one.removeprefix(before.get(id, "")) for one in many] for id, many in texts.items()}
     total = sum(map(len, texts.values()))
     if kind is Kind.CANDIDATES:
         rows = _candidates(texts)
         written, empty = write_records(out, rows), total - len(rows)
     else:
-        chosen = choose_set(kind.value, template, cot, style)
-        found = {
-            id: [chosen.generation(one, rules=rules, function=functions.get(id, "f")) for one in many]
-            for id, many in texts.items()
-        }
+        found = _generations(texts, choose_set(kind.value, template, cot, style), rules, functions)
         written, empty = total, sum(not one for many in found.values() for one in many)
         write_text(out, json.dumps(found, indent=0) + "\n")
     summary = {"completions": total, "written": written, "empty": empty, "out": str(out)}
     sentence = f"{counted(total, 'completion')}, {written} written, {empty} without an answer: {out}"
     sum_up(sentence, summary, as_json=as_json, out=out)
+
+
+def _generations(
+    texts: dict[str, list[str]], prompts: PromptSet, rules: Rules, functions: dict[str, str]
+) -> dict[str, list[str]]:
+    return {
+        id: [prompts.generation(one, rules=rules, function=functions.get(id, "f")) for one in many]
+        for id, many in texts.items()
+    }
 
 
 def _candidates(texts: dict[str, list[str]]) -> list[dict[str, Any]]:

@@ -51,32 +51,33 @@ def command(
     goes_to_stdout(as_json, out=out)
     check_records(out, kept)
     counts = {"rows": 0, "bad": 0}
-    bad = BadRows()
-
-    def rows() -> Iterator[Row]:
-        for item in row_source(kept):
-            if isinstance(item, Row):
-                counts["rows"] += 1
-                bad.usable()
-                yield item
-                continue
-            if strict:
-                raise DataError(str(item))
-            bad(item)
-        if not counts["rows"]:
-            raise no_usable_row(kept, bad.first)
-        counts["bad"] = bad.count
-        bad.finish()
-
     take = select if order is Order.HASH else select_permuted
     try:
-        chosen = take(rows(), n, seed, one_per_program=one_per_program)
+        chosen = take(_rows(kept, strict, counts), n, seed, one_per_program=one_per_program)
     except TooFewRows as error:
         raise DataError(f"{kept}: has {error.found}, and --n is {n}") from None
     write_records(out, (_numbered(row, at) for at, row in enumerate(chosen)))
     left_out = f" ({counted(counts['bad'], 'bad one')} left out)" if counts["bad"] else ""
     sentence = f"{len(chosen)} of {counted(counts['rows'], 'row')}{left_out}, seed {seed}: {out}"
     sum_up(sentence, {**counts, "sampled": len(chosen), "seed": seed, "out": str(out)}, as_json=as_json, out=out)
+
+
+def _rows(kept: Path, strict: bool, counts: dict[str, int]) -> Iterator[Row]:
+    """The usable rows; `counts` says in the end how many there were, and how many bad ones."""
+    bad = BadRows()
+    for item in row_source(kept):
+        if isinstance(item, Row):
+            counts["rows"] += 1
+            bad.usable()
+            yield item
+            continue
+        if strict:
+            raise DataError(str(item))
+        bad(item)
+    if not counts["rows"]:
+        raise no_usable_row(kept, bad.first)
+    counts["bad"] = bad.count
+    bad.finish()
 
 
 def _numbered(row: Row, at: int) -> dict[str, object]:

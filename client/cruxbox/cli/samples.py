@@ -151,19 +151,8 @@ def judge(
     elapsed_s = time.monotonic() - started
     _say_faults(problems, fields)
     _say_fences(request, samples, fields)
-    summary = {
-        "out": str(request.out),
-        **_figures(samples, fields, request.ks or _KS, problems),
-        "samples": len(samples),
-        "tasks": len({sample.task_id for sample in samples if sample.task_id}),
-        "problems": sum(not isinstance(each, NoProblem) for each in problems.values()),
-        "outcomes": _counts(own["outcome"] for own in fields),
-        "assurances": _counts(own["assurance"] for own in fields if own["assurance"]),
-        "in_process_passes": sum(own["passed"] is True and own["assurance"] == "IN_PROCESS" for own in fields),
-        "masked": sum(own["passed"] is None for own in fields),
-        "resumed": before,
-        "elapsed_s": round(elapsed_s, 3),
-    }
+    summary = _summary(request, problems, samples, fields)
+    summary.update(resumed=before, elapsed_s=round(elapsed_s, 3))
     _say_too_few(request, summary["pass_at_k"])
     if request.as_json:
         print_json(summary)
@@ -242,6 +231,22 @@ def _say_too_few(request: Request, figures: Mapping[str, float]) -> None:
     unknown = [f"pass@{k}" for k in request.ks if str(k) not in figures]
     if unknown:
         note(f"{', '.join(unknown)}: not every task has so many samples that count.")
+
+
+def _summary(
+    request: Request, problems: Problems, samples: Sequence[Sample], fields: Sequence[Fields]
+) -> dict[str, Any]:
+    return {
+        "out": str(request.out),
+        **_figures(samples, fields, request.ks or _KS, problems),
+        "samples": len(samples),
+        "tasks": len({sample.task_id for sample in samples if sample.task_id}),
+        "problems": sum(not isinstance(each, NoProblem) for each in problems.values()),
+        "outcomes": _counts(own["outcome"] for own in fields),
+        "assurances": _counts(own["assurance"] for own in fields if own["assurance"]),
+        "in_process_passes": sum(own["passed"] is True and own["assurance"] == "IN_PROCESS" for own in fields),
+        "masked": sum(own["passed"] is None for own in fields),
+    }
 
 
 def _figures(

@@ -184,15 +184,17 @@ class _Run:
                 return await endpoint.ask(body, count, seed)
             except Again as failure:
                 if attempt >= self._backoff.retries:
-                    self._given_up += 1
-                    if not self._answers or self._given_up >= _HOPELESS:
-                        raise Unavailable(
-                            f"The endpoint failed {counted(attempt + 1, 'time')} in a row: {failure}"
-                        ) from None
-                    raise GivenUp(f"failed {attempt + 1} times, last with {failure}") from None
+                    raise self._give_up(attempt + 1, failure) from None
                 self._progress.retries += 1
                 await asyncio.sleep(self._backoff.delay_s(attempt, failure.wait_s))
                 attempt += 1
+
+    def _give_up(self, times: int, failure: Again) -> Exception:
+        """What is raised after so many tries."""
+        self._given_up += 1
+        if not self._answers or self._given_up >= _HOPELESS:
+            return Unavailable(f"The endpoint failed {counted(times, 'time')} in a row: {failure}")
+        return GivenUp(f"failed {times} times, last with {failure}")
 
     def _result(self) -> Result:
         taken: Counter[str] = Counter()
