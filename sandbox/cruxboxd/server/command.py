@@ -14,7 +14,7 @@ from typing import NoReturn
 from cruxboxd import __version__
 from cruxboxd.server.daemon import made_engine, serve
 from cruxboxd.server.process import RefusedToServe, protect_process
-from cruxboxd.server.told import Told
+from cruxboxd.server.signals import Signals
 from cruxboxd.settings.cli_options import add_options, config_from
 from cruxboxd.settings.config import Config, ConfigError
 from cruxboxd.telemetry.logs import configure_logging
@@ -134,7 +134,7 @@ def _preflight(config: Config, as_json: bool) -> int:
 async def _look(config: Config) -> dict[str, object]:
     protect_process(exit_with_parent=False)
     problems: list[str] = []
-    with Told():
+    with Signals():
         async with made_engine(config) as engine:
             try:
                 await engine.open()

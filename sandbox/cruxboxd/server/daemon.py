@@ -19,7 +19,7 @@ from cruxboxd.server.process import (
     spare_the_collector,
     step_forward,
 )
-from cruxboxd.server.told import Told
+from cruxboxd.server.signals import Signals
 from cruxboxd.settings.config import Config, check_config, metrics_address
 from cruxboxd.telemetry.exporter import Exporter
 from cruxboxd.telemetry.logs import written_beside
@@ -36,12 +36,12 @@ async def serve(config: Config) -> None:
     ConfigError or RefusedToServe."""
     protect_process(config.exit_with_parent, config.parent_pid)
     async with contextlib.AsyncExitStack() as at_end:
-        told = at_end.enter_context(Told())
+        signals = at_end.enter_context(Signals())
         config = _fitted(config)
         at_end.enter_context(written_beside())
         engine = await at_end.enter_async_context(made_engine(config))
         await engine.open()
-        told.is_waited_for()
+        signals.is_waited_for()
         at_end.push_async_callback(_end_of, asyncio.create_task(_keep_canaries(engine)))
         exporter = Exporter(engine.metrics.registry)
         at_end.callback(exporter.close)
@@ -52,7 +52,7 @@ async def serve(config: Config) -> None:
         await server.start()
         spare_the_collector()
         log.info("serving", extra={"workers": config.workers, "version": __version__})
-        await told.wait()
+        await signals.wait()
         await server.drain()
 
 

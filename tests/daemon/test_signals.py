@@ -15,10 +15,10 @@ import pytest
 TELLING = """
 import os, signal, sys
 from cruxboxd.__main__ import main
-from cruxboxd.server.told import Told
+from cruxboxd.server.signals import Signals
 
 left = int(sys.argv.pop(1))
-enter = Told.__enter__
+enter = Signals.__enter__
 
 def tell(frame, event, what):
     global left
@@ -32,7 +32,7 @@ def entered(told):
     sys.setprofile(tell)
     return enter(told)
 
-Told.__enter__ = entered
+Signals.__enter__ = entered
 main()
 """
 

@@ -13,14 +13,14 @@ from types import TracebackType
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
 
-class Told:
+class Signals:
     """As a context: what is heard cancels the task that entered it, once, until the task says that it will wait.
 
     The loop's own way (`add_signal_handler`) ends with the loop. A second signal, as a drain comes to its end, would
     then end the process as a failure, with its folder left. So at the end of the context signals are ignored.
     """
 
-    def __enter__(self) -> Told:
+    def __enter__(self) -> Signals:
         self._heard = asyncio.Event()
         self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # whatever the process has inherited
