@@ -10,7 +10,8 @@ instruction, except where the interpreter runs the program's code inside or inst
 * Up to 3.10, finalizers of what a local variable lets go: tracing in Python keeps it alive until the next call.
 
 There is no seal (see `native/src/seal.c`): in Python it costs more than a worker of its own for each check, and could
-not be kept from the candidate. So no check that runs code of a task shares a worker.
+not be kept from the candidate. So no check that runs code of a task shares a worker. Nor does it know the order of a
+set (`values/sets.py`).
 """
 
 import os

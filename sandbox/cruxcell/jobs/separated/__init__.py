@@ -1,7 +1,7 @@
 """A script check in two processes: the candidate serves calls, the test makes them.
 
 The candidate's half never sees the script, the test's half never runs a line of the candidate. What is plain data
-crosses by value; of everything else its owner keeps the object, and the other side holds a proxy for it.
+crosses by value; of everything else its owner keeps the object, and the other half holds a proxy for it.
 
     candidate     the half that loads the program and serves
     test          the half that runs the script

@@ -1,8 +1,8 @@
 """How objects, classes and exceptions of one half are written, and what the other makes of them.
 
 objects       what is not plain data
-by_name       what both sides have
-classes       what is told of a class that only one side has
+by_name       what both halves have
+classes       what is told of a class that only one half has
 exceptions    what is told of an exception, and one made of that
-numbered      what each side has shown to the other, and the proxies it holds
+numbered      what each half has shown to the other, and the proxies it holds
 """

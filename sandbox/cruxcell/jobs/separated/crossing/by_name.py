@@ -1,4 +1,4 @@
-"""What both sides have crosses by its name: functions, classes and members of enums of libraries, and modules."""
+"""What both halves have crosses by its name: functions, classes and members of enums of libraries, and modules."""
 
 from cruxcell.jobs.separated.proxies.shared_names import (
     ERRORS_ALONE,

@@ -1,4 +1,4 @@
-"""What is told of a class that only one side has, and what the other makes of it."""
+"""What is told of a class that only one half has, and what the other makes of it."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The objects that one side numbers for the other, and the proxies that it holds for those of the other."""
+"""The objects that one half numbers for the other, and the proxies that it holds for those of the other."""
 
 import _weakref
 

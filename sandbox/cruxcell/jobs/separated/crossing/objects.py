@@ -1,4 +1,4 @@
-"""Encodes and decodes what is not plain data: objects, classes, exceptions, functions that both sides have.
+"""Encodes and decodes what is not plain data: objects, classes, exceptions, functions that both halves have.
 
 Each side numbers what it shows to the other and keeps it; the other holds proxies, one for each number as long as
 anything refers to it, so that identity is kept. A proxy that goes back is written as its number.

@@ -2,7 +2,7 @@
 
 A message is a frame of three fields: what it is, its head, its body. The head holds the number of the question and the
 numbers of what the sender has forgotten; the body the containers that changed since the last message, and the values.
-While one side waits for an answer it serves the other's questions, so either may call back; how deep that goes is
+While one half waits for an answer it serves the other's questions, so either may call back; how deep that goes is
 bounded. Whatever is wrong with a message ends the conversation: an answer is never taken for that to another question.
 
 That is so where no threads can be started (`one_thread`). Where they can, `partners` says whose questions are open, who

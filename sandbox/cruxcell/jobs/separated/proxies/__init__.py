@@ -7,12 +7,12 @@ special_methods what these have in the place of each special method of what they
 metaclasses   what the class of a class says of it
 asking        what special methods of proxies ask, those of values among them
 flags         members of an IntFlag, which are numbers
-counting      what a test compares and reckons with counters of the other side
+counting      what a test compares and reckons with counters of the other half
 members       members of enums that the script has read from their class
-operations    what may be asked of an object of the other side
+operations    what may be asked of an object of the other half
 marks         attributes that the program sets of the script's functions
-shared_names  what both sides have, and which of it may be asked for by name
-told          what classes of the other side have, as it tells
+shared_names  what both halves have, and which of it may be asked for by name
+told          what classes of the other half have, as it tells
 libraries     which classes of libraries proxies are of, for a script that asks
 library_values what objects equal whose `==` is a library's
 deriving      classes that a script derives from the program's

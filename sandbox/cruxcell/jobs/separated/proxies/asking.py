@@ -1,4 +1,4 @@
-"""What a special method of a proxy asks the other side, and what it does not ask.
+"""What a special method of a proxy asks the other half, and what it does not ask.
 
 An instance of a class derived from a plain type is that value here, and what the class has its own of is asked. Where
 the question holds what may be expected, the answer counts if the plain type gives the same.

@@ -1,8 +1,8 @@
 """Coroutines of the program that the test awaits: they run on an event loop of the candidate's own process.
 
 The test's loop steps what it awaits. The first step runs a coroutine until it waits for something. Each further one
-runs the candidate's loop until one that is awaited is done, or for some milliseconds; so coroutines of both sides go on
-beside each other, and timeouts and cancelling work. The test hears of their ends in their order. While it begins
+runs the candidate's loop until one that is awaited is done, or for some milliseconds; so coroutines of both halves go
+on beside each other, and timeouts and cancelling work. The test hears of their ends in their order. While it begins
 several at once (`gather`), the clock of the candidate's loop stands: or one would be through with `sleep(0.01)` before
 the next has begun, on a busy host.
 

@@ -1,4 +1,4 @@
-"""What this side knows of a proxy: its number over there, since when it is here, and how a test came by it.
+"""What this half knows of a proxy: its number over there, since when it is here, and how a test came by it.
 
 A proxy of an opaque object has slots for these facts, one of a value or an exception has them in its `__dict__`, and a
 class has its number alone.

@@ -1,4 +1,4 @@
-"""Members of an IntFlag, which are numbers on the other side: what comes of two of them is a member, too."""
+"""Members of an IntFlag, which are numbers in the other half: what comes of two of them is a member, too."""
 
 from cruxcell.jobs.separated.proxies.asking import agreed, answered_here, forward
 from cruxcell.jobs.separated.proxies.runs import connection

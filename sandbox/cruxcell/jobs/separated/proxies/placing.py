@@ -1,7 +1,7 @@
-"""Where objects of the other side have their place in sets and dicts, by hashes that it has to be asked for.
+"""Where objects of the other half have their place in sets and dicts, by hashes that it has to be asked for.
 
 Nothing is asked while a message is read: the answer would come in the midst of it. So what is put into a container
-meanwhile goes where an object of this side would. When the message has been read, its hash is asked for, and the
+meanwhile goes where an object of this half would. When the message has been read, its hash is asked for, and the
 container is filled anew. (Not so a frozenset, which cannot be.) No two in it are equal: or a set of one thing, twice,
 would equal that of this and another.
 """

@@ -1,4 +1,4 @@
-"""The classes of proxies: one for each class of the other side.
+"""The classes of proxies: one for each class of the other half.
 
 Three families: opaque objects; values with a class of their own (an IntEnum, a namedtuple, a list with methods), which
 are that value here and compare as it; exceptions.

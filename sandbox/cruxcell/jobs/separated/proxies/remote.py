@@ -1,6 +1,6 @@
 """Proxies for objects of the other process, and the class of their classes.
 
-For every class of the other side there is one class here, with the same name and bases, so that `isinstance`,
+For every class of the other half there is one class here, with the same name and bases, so that `isinstance`,
 `issubclass` and `except` work as they would there. `proxy_classes` makes them.
 """
 

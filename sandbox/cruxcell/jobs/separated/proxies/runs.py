@@ -1,4 +1,4 @@
-"""How the generators, awaitables and context managers of the other side are run: not believed in errors."""
+"""How the generators, awaitables and context managers of the other half are run: not believed in errors."""
 
 import sys
 from opcode import opmap

@@ -1,4 +1,4 @@
-"""What both sides have, so that it crosses by its name: functions and classes of the standard library."""
+"""What both halves have, so that it crosses by its name: functions and classes of the standard library."""
 
 import builtins
 import sys

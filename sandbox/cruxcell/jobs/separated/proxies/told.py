@@ -1,4 +1,4 @@
-"""What a class of the other side has, as that side tells it: names, members, fields, the signature of its `__init__`.
+"""What a class of the other half has, as that half tells it: names, members, fields, the signature of its `__init__`.
 
 What the candidate does not say is never taken for nothing: the script is refused.
 """

@@ -2,7 +2,7 @@
 event loop has nothing to do, and a worker of a queue takes what the script has put there.
 
 Otherwise nothing that they say counts before the script asks for something. A wait ends with a question that brings
-what they have done to what both sides have.
+what they have done to what both halves have.
 """
 
 import sys
