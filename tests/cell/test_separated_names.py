@@ -15,11 +15,10 @@ from typing import Any
 import pytest
 from cruxcell.analysis.parsing import CHECK
 from cruxcell.jobs.separated.followed import FOLLOWED
-from cruxcell.jobs.separated.proxies import facts
-from cruxcell.jobs.separated.proxies.proxy_classes import make_class
 from cruxcell.jobs.separated.rules import configurations, program_names
 from cruxcell.jobs.separated.script_link import ScriptLink
 from cruxcell.protocol import messages
+from script_half import thing
 
 
 class Left(Exception):
@@ -56,13 +55,6 @@ class Half(ScriptLink):
         suite = SimpleNamespace(code=script, names=frozenset(), program_module="")
         self.provide(compile(script, CHECK, "exec"), suite, entry)
         return {name: value for name, value in self.namespace.items() if name != "__name__"}
-
-
-def thing() -> Any:
-    """An object of the candidate."""
-    made = object.__new__(make_class("A", 1, (), [], [], None))
-    facts.give_number(made, 1)
-    return made
 
 
 @pytest.fixture

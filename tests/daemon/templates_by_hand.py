@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import ExitStack
 
 import psutil
@@ -52,11 +51,3 @@ def hook(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
 
 async def works(kept: Kept) -> bool:
     return await kept.values(job("", "1 + 1")) == [["2"]]
-
-
-async def _until(fact: Callable[[], object]) -> None:
-    for _ in range(2000):
-        if fact():
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError("it did not come true")

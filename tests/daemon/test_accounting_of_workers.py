@@ -22,6 +22,7 @@ from cruxboxd.zygotes.setup import ZygoteKey
 from cruxboxd.zygotes.zygote_process import ZygoteProcess
 from cruxcell.confinement.clocks import FAST_MS, SLOW_LOOKS
 from cruxcell.protocol import messages, payloads
+from support.waiting import until_true
 
 pytestmark = pytest.mark.kernel
 
@@ -75,14 +76,6 @@ class Opened:
         await self.pool.close()
 
 
-async def until(fact) -> None:
-    for _ in range(2000):
-        if fact():
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError("it did not come true")
-
-
 def out(pool: Scheduler) -> int:
     line = pool._queue._queues.get("t")
     return len(line.out) if line else 0
@@ -93,13 +86,13 @@ async def test_what_is_cancelled_is_charged_and_counts_until_it_is_gone(what):
     opened = Opened(concurrent_checks=1)
     async with opened as pool:
         work = asyncio.ensure_future((pool.run_pair if what().partner else pool.run)(what()))
-        await until(lambda: any(zygote.slow for zygote in pool.zygotes))
+        await until_true(lambda: any(zygote.slow for zygote in pool.zygotes))
         await asyncio.sleep(0.5)
         work.cancel()
         await asyncio.wait([work])
         if pool.busy:  # its worker is still there
             assert out(pool) == 1
-        await until(lambda: pool.busy == 0 and out(pool) == 0)
+        await until_true(lambda: pool.busy == 0 and out(pool) == 0)
         assert opened.charged > 0
         assert (await asyncio.wait_for(pool.run(job("", "1")), 20)).error == ""
 
@@ -129,7 +122,7 @@ async def test_the_halves_of_a_pair_that_is_slow_share_a_cpu():
     found: list[set[int]] = []
     async with Opened(concurrent_checks=4) as pool:
         work = [asyncio.ensure_future(pool.run_pair(pair(SPIN_ON, "candidate(1)"))) for _ in range(2)]
-        await until(are_seated)
+        await until_true(are_seated)
         assert len(set.union(*found)) == min(2, len(os.sched_getaffinity(0)))
         for each in work:
             each.cancel()
@@ -159,7 +152,7 @@ async def test_for_one_job_one_zygote_is_started():
         while not alone.done():
             await pool.run(job("", "1"))
         await asyncio.gather(*[pool.run(job("", "1", key=more)) for _ in range(4)])
-        await until(lambda: not pool._fleet.starting)
+        await until_true(lambda: not pool._fleet.starting)
         assert Counter(zygote.key for zygote in pool.zygotes) == {KEY: 2, one: 1, more: 2}
 
 
@@ -167,14 +160,14 @@ async def test_a_cancelled_job_that_waits_costs_nothing_and_holds_nothing():
     opened = Opened(concurrent_checks=1)
     async with opened as pool:
         first = asyncio.ensure_future(pool.run(job(NAP)))
-        await until(lambda: any(zygote.slow for zygote in pool.zygotes))
+        await until_true(lambda: any(zygote.slow for zygote in pool.zygotes))
         second = asyncio.ensure_future(pool.run(job(NAP)))
-        await until(lambda: pool.depth == 1)
+        await until_true(lambda: pool.depth == 1)
         second.cancel()
         await asyncio.wait([second])
         assert (pool.depth, out(pool), opened.charged) == (0, 1, 0)
         first.cancel()
-        await until(lambda: out(pool) == 0)
+        await until_true(lambda: out(pool) == 0)
 
 
 @pytest.mark.parametrize("what", [lambda: job(NAP), lambda: pair(NAP.replace("()", "(x)", 1), "candidate(1)")])
@@ -211,7 +204,7 @@ async def test_a_worker_that_somebody_stopped_is_nobodys_failure(what):
             if one is not None:
                 one.limits = replace(DEFAULT_LIMITS, wall_ms=600)
         running = asyncio.ensure_future(pool.run_pair(held) if held.partner else pool.run(held))
-        await until(lambda: any(zygote.slow for zygote in pool.zygotes))
+        await until_true(lambda: any(zygote.slow for zygote in pool.zygotes))
         [zygote] = [zygote for zygote in pool.zygotes if zygote.slow]
         psutil.Process(zygote.pid).children(recursive=True)[-1].suspend()
         assert messages.KILLED_STARVED in [facts.killed for facts in facts_of(await asyncio.wait_for(running, 60))]
@@ -252,13 +245,13 @@ async def test_work_that_waits_for_nothing_is_seen(monkeypatch):
         pool._queue.put(lost)
         pool._queue.take(lost)
         waiting = asyncio.ensure_future(pool.run(job("", "1")))
-        await until(lambda: pool.stalled_s > 0)
+        await until_true(lambda: pool.stalled_s > 0)
         assert pool.where()["queue_depth"] == 1
         lost.finish(Result(error="cancelled"))
         pool._queue.done(lost)
         pool._pump()
         assert (await asyncio.wait_for(waiting, 20)).error == ""
-        await until(lambda: pool.stalled_s == 0)
+        await until_true(lambda: pool.stalled_s == 0)
 
 
 async def test_work_that_waits_for_its_quota_is_no_stall(monkeypatch):
@@ -266,7 +259,7 @@ async def test_work_that_waits_for_its_quota_is_no_stall(monkeypatch):
     async with Opened(concurrent_checks=1) as pool:
         running = asyncio.ensure_future(pool.run(job(NAP)))
         waiting = asyncio.ensure_future(pool.run(job(NAP)))
-        await until(lambda: any(zygote.slow for zygote in pool.zygotes))
+        await until_true(lambda: any(zygote.slow for zygote in pool.zygotes))
         await asyncio.sleep(0.5)
         assert pool.stalled_s == 0
         for one in (running, waiting):

@@ -19,7 +19,8 @@ from cruxboxd.zygotes import launch
 from cruxboxd.zygotes.launch import StartError
 from cruxboxd.zygotes.template import Template
 from cruxcell import boot
-from templates_by_hand import Lent, _until, a_template, children, hook, works  # noqa: F401 - fixtures among them
+from support.waiting import until_true
+from templates_by_hand import Lent, a_template, children, hook, works  # noqa: F401 - fixtures among them
 from test_zygote_process import KEY, SETUPS, Kept, job
 
 pytestmark = pytest.mark.kernel
@@ -86,7 +87,7 @@ async def test_who_asks_one_that_hangs_is_answered_by_the_next(template: Templat
     assert template.take_cost_ns() > 0 == template.take_cost_ns(), "one pays"
     os.kill(first, signal.SIGSTOP)
     asking = asyncio.ensure_future(kept[1].zygote.start(template))
-    await _until(lambda: bool(template._asked))
+    await until_true(lambda: bool(template._asked))
     template.watch(time.monotonic_ns())
     await asking
     assert template.pid != first
@@ -103,7 +104,7 @@ async def test_who_asks_one_that_does_not_get_ready_hears_so(template: Template,
     monkeypatch.setattr(launch, "TIMEOUT_S", launch.TIMEOUT_S if number == signal.SIGKILL else 0.3)
     kept = Kept()
     starting = asyncio.ensure_future(kept.zygote.start(template))
-    await _until(lambda: template.pid > 0)
+    await until_true(lambda: template.pid > 0)
     os.kill(template.pid, number)
     with pytest.raises(StartError, match=why):
         await starting
@@ -115,7 +116,7 @@ async def test_one_that_is_killed_before_it_is_ready_is_one_failure(template: Te
     """Of several who ask it, so that it does not use up what the jobs that wait may fail."""
     kept = [Kept() for _ in range(3)]
     starting = [asyncio.ensure_future(one.zygote.start(template)) for one in kept]
-    await _until(lambda: template.pid > 0)
+    await until_true(lambda: template.pid > 0)
     os.kill(template.pid, signal.SIGKILL)
     came = await asyncio.gather(*starting, return_exceptions=True)
     assert [isinstance(one, StartError) for one in came] == [True, False, False]
@@ -142,7 +143,7 @@ async def test_one_that_is_killed_while_what_it_forked_waits_is_noticed_at_once(
     if is_warm:
         await kept[0].zygote.start(template)
     starting = asyncio.ensure_future(kept[1].zygote.start(template))
-    await _until(lambda: bool(template._asked))
+    await until_true(lambda: bool(template._asked))
     asked = template._asked[0]
     await asyncio.wait_for(asyncio.wait({asked}), 4)
     assert asked.done()

@@ -26,8 +26,8 @@ from cruxboxd.zygotes.template import Template
 from cruxcell.protocol import messages
 from support.daemons import Served
 from support.tasks import sums
-from support.waiting import still_there, until
-from templates_by_hand import Lent, _until, a_template, children, hook, works  # noqa: F401 - fixtures among them
+from support.waiting import still_there, until, until_true
+from templates_by_hand import Lent, a_template, children, hook, works  # noqa: F401 - fixtures among them
 from test_zygote_process import KEY, SETUPS, Kept, job
 
 pytestmark = pytest.mark.kernel
@@ -82,7 +82,7 @@ async def test_what_one_said_last_is_heard_though_it_left_orders_unread(template
     monkeypatch.setattr(template, "_execute", execute)
     with ExitStack() as stack:
         asking = asyncio.ensure_future(template.fork(Lent(stack).numbers, scratch=False))
-        await _until(lambda: bool(template._asked))
+        await until_true(lambda: bool(template._asked))
         ends[0].send(bytes([messages.FAILED_TO_START]) + b"the reason")
         ends[0].close()
         template._on_answer()
@@ -115,7 +115,7 @@ async def test_a_start_that_is_given_up_leaves_nothing(template: Template, turns
     starting.cancel()
     await asyncio.gather(starting, return_exceptions=True)
     given_up.zygote.kill("")
-    await _until(lambda: not template._asked)
+    await until_true(lambda: not template._asked)
     assert set(os.listdir("/proc/self/fd")) <= before
     kept.zygote.kill("")
     assert children() - others == {template.pid}
@@ -143,12 +143,14 @@ async def test_where_the_flag_is_ignored_a_zygote_is_its_template_s_and_ends_wit
     for one in kept[:2]:
         assert await works(one)
     kept[0].zygote.kill("")
-    await _until(lambda: not first.is_running() or first.status() == psutil.STATUS_ZOMBIE)
+    await until_true(lambda: not first.is_running() or first.status() == psutil.STATUS_ZOMBIE)
     await kept[2].zygote.start(template)
     assert not first.is_running()
     third = psutil.Process(kept[2].zygote.pid)
     template.close()
-    await _until(lambda: all(not one.is_running() or one.status() == psutil.STATUS_ZOMBIE for one in (second, third)))
+    await until_true(
+        lambda: all(not one.is_running() or one.status() == psutil.STATUS_ZOMBIE for one in (second, third))
+    )
     for one in kept[1:]:
         one.zygote.kill("")
 
@@ -165,7 +167,7 @@ async def test_one_that_nobody_knows_of_ends_with_it(template: Template):
 async def test_one_whose_daemon_hangs_up_ends(template: Template):
     with ExitStack() as stack:
         pid = await template.fork(Lent(stack).numbers, scratch=False)
-    await _until(lambda: psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
+    await until_true(lambda: psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
     launch.end(pid)
 
 
@@ -270,7 +272,7 @@ async def test_a_template_is_paid_for_by_who_asks_for_its_kind_and_goes_with_its
         assert charged == []  # what the daemon starts by itself is nobody's
         asked = replace(job(""), key=keys[-1], tenant="guest")
         fleet.start_soon(asked, lambda _: 1, fleet.taken, is_ahead=False)
-        await _until(lambda: not fleet.starting)
+        await until_true(lambda: not fleet.starting)
         ((who, first),) = charged
         assert who == "guest"
         assert first > 0.02, "the template, too"
@@ -283,7 +285,7 @@ async def test_a_template_is_paid_for_by_who_asks_for_its_kind_and_goes_with_its
         assert fleet._templates.keys() == {keys[0]}
         next(iter(fleet)).kill("it died")
         fleet.start_soon(replace(asked, key=keys[0]), lambda _: 1, fleet.taken, is_ahead=False)
-        await _until(lambda: not fleet.starting)
+        await until_true(lambda: not fleet.starting)
         assert charged[1][1] < first / 3, "its template was there"
     finally:
         await fleet.close()

@@ -29,7 +29,7 @@ from cruxboxd.zygotes.setup import ZygoteKey
 from cruxboxd.zygotes.template import Template
 from cruxboxd.zygotes.zygote_process import ZygoteProcess
 from cruxcell.protocol import messages, payloads
-from support.waiting import still_there
+from support.waiting import still_there, until_true
 
 pytestmark = pytest.mark.kernel
 
@@ -185,7 +185,7 @@ async def test_a_second_job_waits_ready(kept: Kept):
 async def test_a_cancelled_job_is_killed_and_the_next_is_not_harmed(kept: Kept):
     endless = job("import time\ndef f():\n    time.sleep(1000)", "f()")
     kept.zygote.run(endless)
-    await _until(lambda: kept.zygote.slow)
+    await until_true(lambda: kept.zygote.slow)
     endless.is_cancelled = True
     kept.zygote.cancel(endless)
     result = await asyncio.wait_for(endless.future, 20)
@@ -228,12 +228,12 @@ async def test_a_zygote_that_watches_for_long_gives_signs_of_life(kept: Kept):
     limits = replace(DEFAULT_LIMITS, wall_ms=20_000)
     endless = job("import time\ndef f():\n    time.sleep(1000)", *["f()"] * 64, limits=limits)
     kept.zygote.run(endless)
-    await _until(lambda: kept.zygote.slow)
+    await until_true(lambda: kept.zygote.slow)
     heard = kept.zygote._heard_ns
     late = heard + 10 * 10**9 + 1
     assert kept.zygote.silence_ns(late) > 10 * 10**9
     assert kept.zygote.silence_ns(heard + 9 * 10**9) == 9 * 10**9
-    await _until(lambda: kept.zygote.ping() or kept.zygote._heard_ns > heard)  # type: ignore[func-returns-value]
+    await until_true(lambda: kept.zygote.ping() or kept.zygote._heard_ns > heard)  # type: ignore[func-returns-value]
     assert kept.zygote.silence_ns(late) < 10 * 10**9
     outer = psutil.Process(kept.zygote.pid)
     for one in [outer, *outer.children(recursive=True)]:
@@ -271,9 +271,9 @@ async def test_the_worker_of_who_is_ahead_comes_before_others(kept: Kept, is_ahe
             seen |= {os.getpriority(os.PRIO_PROCESS, int(pid)) for pid in below.read_text().split()}
         assert not (is_raised and plain in seen)
         assert not session.exists() or session.read_text().endswith(" nice 0\n")
-        await _until(lambda: any(each.nice() > plain for each in forking.children()))
+        await until_true(lambda: any(each.nice() > plain for each in forking.children()))
         zygote.cancel(sleeping)
-        await _until(lambda: not zygote.load)
+        await until_true(lambda: not zygote.load)
     zygote.kill("")
     template.close()
 
@@ -292,10 +292,10 @@ def test_the_priority_of_a_zygote_that_is_gone_is_no_failure(monkeypatch):
 async def test_a_killed_zygote_gives_its_jobs_back(kept: Kept):
     endless = job("import time\ndef f():\n    time.sleep(1000)", "f()")
     kept.zygote.run(endless)
-    await _until(lambda: kept.zygote.slow)
+    await until_true(lambda: kept.zygote.slow)
     below = psutil.Process(kept.zygote.pid).children(recursive=True)
     os.kill(kept.zygote.pid, signal.SIGKILL)
-    await _until(lambda: not kept.zygote.alive)
+    await until_true(lambda: not kept.zygote.alive)
     assert kept.requeued == [endless]
     assert not endless.future.done()
     assert kept.zygote.load == 0
@@ -305,18 +305,10 @@ async def test_a_killed_zygote_gives_its_jobs_back(kept: Kept):
 async def test_a_killed_worker_is_our_failure_and_the_zygote_goes_on(kept: Kept):
     endless = job("import time\ndef f():\n    time.sleep(1000)", "f()")
     kept.zygote.run(endless)
-    await _until(lambda: kept.zygote.slow)
+    await until_true(lambda: kept.zygote.slow)
     workers = [one for one in psutil.Process(kept.zygote.pid).children(recursive=True) if not one.children()]
     for worker in workers:
         worker.kill()
     result = await asyncio.wait_for(endless.future, 20)
     assert of_exit(result.facts, 10**12, 1 << 40).outcome is Outcome.SANDBOX_ERROR
     assert await kept.values(job("", "1 + 1")) == [["2"]]
-
-
-async def _until(fact) -> None:
-    for _ in range(2000):
-        if fact():
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError("it did not come true")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import time
 from collections.abc import Callable, Sequence
@@ -29,6 +30,14 @@ def comes_true(fact: Callable[[], bool], seconds: float) -> bool:
 def until(fact: Callable[[], bool], seconds: float = 30.0) -> None:
     """Return when `fact` holds; fail after `seconds`."""
     assert comes_true(fact, seconds), "it did not come true"
+
+
+async def until_true(fact: Callable[[], object], seconds: float = 30.0) -> None:
+    """As `until`, with the event loop free meanwhile."""
+    end = time.monotonic() + seconds
+    while not fact():
+        assert time.monotonic() < end, "it did not come true"
+        await asyncio.sleep(0.01)
 
 
 _handed_out: set[int] = set()
