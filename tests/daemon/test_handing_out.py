@@ -224,6 +224,22 @@ async def test_a_job_that_comes_back_after_a_pause_wakes_the_scheduler(monkeypat
     await world.scheduler.close()
 
 
+async def test_what_half_a_pair_has_reported_is_not_read_as_the_next_jobs(monkeypatch: pytest.MonkeyPatch):
+    """It was forked, and ran, and for the other half there was no process."""
+    world = await World(monkeypatch, 1).open()
+    (work,) = await world.daemon.put(job())
+    zygote = world.daemon.zygotes[0]
+    with open(f"/proc/self/fd/{zygote._busy[0].report}", "wb", buffering=0) as worker:
+        worker.write(b"forged")
+    zygote.say(messages.FORK_FAILED)
+    await world.pass_time(250)
+    assert zygote.load == 1  # it has the job again
+    zygote.say(messages.DONE)
+    await settle()
+    assert work.result().report == b""
+    await world.scheduler.close()
+
+
 async def test_a_zygote_that_is_stopped_while_it_passes_a_job_over_is_replaced(monkeypatch: pytest.MonkeyPatch):
     """What was called back from it left nobody's job there, but a slot that is taken."""
     world = await World(monkeypatch, 1).open()

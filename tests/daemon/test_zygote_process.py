@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 import asyncio
 import os
+import select
 import signal
 import sys
 import time
 from collections.abc import AsyncIterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -287,6 +289,16 @@ def test_the_priority_of_a_zygote_that_is_gone_is_no_failure(monkeypatch):
     priority.put(is_ahead=True)
     assert priority.flags(is_ahead=False) == 0
     priority.end()
+
+
+def test_nothing_of_a_job_stays_on_its_lane():
+    """Where one half of a pair is forked and the other cannot be, the first may have reported by then."""
+    with closing(Lane()) as lane, open(lane.report_theirs, "wb", buffering=0) as worker:
+        os.write(lane.payload, b"p" * 70_000)
+        worker.write(b"r" * 70_000)
+        lane.clear()
+        for end in (lane.payload_theirs, lane.report):
+            assert select.select([end], [], [], 0)[0] == []
 
 
 async def test_a_killed_zygote_gives_its_jobs_back(kept: Kept):

@@ -68,7 +68,9 @@ class Lane:
             os.close(fd)
 
     def clear(self) -> None:
-        """Drop what a worker that was killed early left of its payload: the next one must not read it."""
+        """Drop what a worker that was killed early left of its payload, which the next one must not read; and what it
+        has reported, which must not be read as the next one's: one half of a pair may have run when there is no process
+        for the other."""
         self._unwatch()
         if self.sending is not None:
             self.sending.stop()
@@ -76,8 +78,9 @@ class Lane:
         if self.streams is not None:
             self.streams.close()
             self.streams = None
-        while waiting := struct.unpack("<i", fcntl.ioctl(self.payload, termios.FIONREAD, b"\0\0\0\0"))[0]:
-            os.read(self.payload_theirs, waiting)
+        for pipe in (self.payload_theirs, self.report):
+            while waiting := struct.unpack("<i", fcntl.ioctl(pipe, termios.FIONREAD, b"\0\0\0\0"))[0]:
+                os.read(pipe, waiting)
 
     def _unwatch(self) -> None:
         if self._watch is not None:
