@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import grpc
 import pytest
 from cruxboxd.rpc import certificates
 from cruxboxd.rpc.certificates import Certificates
@@ -31,15 +32,31 @@ def test_what_a_handshake_is_given(
     monkeypatch.setattr(identity, "_LOOK_S", 0)
     assert made._fetch() is kept
     good = key.read_bytes()
-    key.write_text("not a key")
-    caplog.clear()
-    assert [made._fetch() is kept for _ in range(2)] == [True, True]
-    assert [record.levelname for record in caplog.records] == ["ERROR"], "it is said once"
+    for break_it in (lambda: key.write_text("not a key"), key.unlink):
+        break_it()
+        caplog.clear()
+        assert [made._fetch() is kept for _ in range(2)] == [True, True]
+        assert [record.levelname for record in caplog.records] == ["ERROR"], "it is said once"
     key.write_bytes(good)
     second = made._fetch()
     assert second is made._current
     assert second not in (None, first)
     assert made._fetch() is (second if is_mutual else None)
+
+
+@pytest.mark.parametrize("is_mutual", [False, True])
+def test_clients_show_certificates_of_the_authorities_that_are_named(
+    is_mutual: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    given: list[Any] = []
+    monkeypatch.setattr(
+        grpc, "ssl_server_certificate_configuration", lambda *pairs, **roots: given.append((*pairs, roots))
+    )
+    authority = Authority(tmp_path / "ca")
+    cert, key = authority.issue("server")
+    Certificates(config(cert, key, authority.ca if is_mutual else None))
+    roots = authority.ca.read_bytes() if is_mutual else None
+    assert given == [([(key.read_bytes(), cert.read_bytes())], {"root_certificates": roots})]
 
 
 def test_files_that_are_wrong_are_named(tmp_path: Path):
@@ -49,6 +66,8 @@ def test_files_that_are_wrong_are_named(tmp_path: Path):
     with pytest.raises(UnreadableFile, match=rf"\({cert}, {none}\): No such file"):
         Certificates(config(cert, none))
     none.write_text("no certificate")
+    with pytest.raises(ConfigError, match=rf"^--tls-cert {none} and --tls-key {key}: they are no PEM files"):
+        Certificates(config(none, key))
     with pytest.raises(ConfigError, match=rf"^--tls-cert {cert} and --tls-key {other}: KEY_VALUES_MISMATCH"):
         Certificates(config(cert, other))
     with pytest.raises(ConfigError, match=rf"^--tls-client-ca {none}: NO_CERTIFICATE"):

@@ -137,6 +137,7 @@ def test_of_two_headers_that_differ_none_counts(tmp_path):
     bare = SimpleNamespace(auth_context=dict)
     path = tokens_file(tmp_path / "tokens", alice="a", bob="b")
     identity = Identity(Config(tokens=str(path), tls_client_ca="x", workers=1))
+    assert identity.tenant_of(shown_by(bare, [("authorization", "Bearer a")])).name == "alice"  # type: ignore[arg-type]
     for first, second in itertools.permutations(["Bearer a", "Bearer b", "Basic a", ""], 2):
         shown = shown_by(bare, [("authorization", first), ("authorization", second)])  # type: ignore[arg-type]
         with pytest.raises(Unidentified, match="several authorization headers that differ; send one"):

@@ -124,7 +124,9 @@ TESTS = {
     "cruxboxd/scheduling/lines.py": [*_QUEUE, _HANDING],
     "cruxboxd/scheduling/slow_share.py": ["daemon/test_fair_queue.py"],
     "cruxboxd/scheduling/starvation.py": [*_FLEET, _PLACING, "daemon/test_hang_ups.py"],
-    "cruxboxd/tenancy/admission.py": ["daemon/test_admission.py", "fuzz/test_fuzz_admission.py"],
+    "cruxboxd/tenancy/admission.py": [
+        "daemon/test_admission.py", "daemon/test_arriving.py -k leaves_free", "fuzz/test_fuzz_admission.py",
+    ],
     "cruxboxd/tenancy/identity.py": ["daemon/test_tenants_file.py", "daemon/test_identity.py"],
     "cruxboxd/tenancy/starts.py": ["daemon/test_places.py", "daemon/test_starts.py"],
     "cruxboxd/tenancy/tenants.py": ["daemon/test_tenants_file.py"],
