@@ -125,6 +125,26 @@ def test_what_is_one_of_a_protocol_the_candidate_says_but_of_no_error(
     assert candidate.asked == ([] if issubclass(of, BaseException) else [("issubclass", of)])
 
 
+def test_a_metaclass_with_a_check_of_its_own_is_heard_and_shown_no_value(monkeypatch: pytest.MonkeyPatch):
+    candidate = Asked(True, False)
+    candidate.refuse = pytest.fail  # type: ignore[attr-defined]
+    monkeypatch.setattr(classes, "connection", [candidate])
+    cls = type("Meta", (Meta,), {})("Kind", (), {})
+    below = type(cls)("Below", (cls,), {})
+    classes.register(cls, ["isinstance", "type.__instancecheck__", "type.__subclasscheck__"])
+    value = below()
+    assert (isinstance(value, cls), issubclass(below, cls)) == (False, False)
+    candidate.answer = True
+    assert (isinstance(value, cls), issubclass(below, cls), isinstance(OWN, cls), issubclass(int, cls)) == (True,) * 4
+    asked = [("isinstance", value), ("issubclass", below)]
+    assert candidate.asked == [*asked, *asked, ("isinstance", OWN), ("issubclass", int)]
+    with pytest.raises(pytest.fail.Exception, match="a metaclass says what is one of class Kind"):
+        isinstance(3, cls)
+    classes.register(below, ["isinstance"])
+    assert isinstance(below(), below)
+    assert len(candidate.asked) == 6
+
+
 @pytest.mark.parametrize(("is_test", "bases", "names"), [
     (False, (), ["isinstance"]), (True, (ValueError,), ["isinstance"]), (True, (), ["Mapping"]),
 ])  # fmt: skip

@@ -148,7 +148,12 @@ def _is_instance(cls, value):
         return False
     kind = type(value)
     is_shown = is_class_of_proxies(value) or is_class_of_proxies(kind) or kind.__module__ == "__main__"
+    if not is_shown and CHECKS[0] in own_of(cls)[_DECIDED]:  # by the type alone it would be another answer
+        connection[0].refuse(_NOT_SHOWN % names_of(cls).partition("\0")[0])
     return _is_one("isinstance", value, cls) if is_shown else _is_subclass(cls, kind)
+
+
+_NOT_SHOWN = "a metaclass says what is one of class %s, and is shown no value of the script's: require IN_PROCESS"
 
 
 def _is_subclass(cls, one):
