@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import pytest
@@ -21,3 +22,10 @@ class Text(str):
 )  # fmt: skip
 def test_a_constant_text_of_the_script_is_its_own_unless_it_is_a_mere_name(text: Any, is_own: bool):
     assert OwnCode(SCRIPT).says(text) is is_own
+
+
+def test_what_cannot_be_read_is_no_code_and_ends_nothing():
+    importlib.import_module("doctest")  # which the script has
+    script = compile("CASES = ['\\ud800 + 1', '>>>3\\n', '1 + 1']", "<check>", "exec")
+    own = OwnCode(script)
+    assert [own.has(compile(text, "<check>", "eval", 0, True)) for text in ("1 + 1", "1 + 2")] == [True, False]
