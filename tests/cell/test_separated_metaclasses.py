@@ -90,14 +90,14 @@ def test_what_would_tell_it_a_value_is_refused(other: Other, name: str, does: Ca
 
 
 def test_of_a_class_of_the_script_s_all_is_asked():
-    with connected(Other(False)) as other:
-        cls = other.cls(offers="type.__add__ type.__eq__ type.__hash__ type.__str__ type.__contains__")
-        assert (cls + 1, cls == 2, hash(cls)) == (8, 8, 8)
-        other.answers["special"] = "text"
-        assert (str(cls), 3 in cls) == ("text", True)
-        assert [each[2:] for each in other.asked] == [
-            ("__add__", 1), ("__eq__", 2), ("__hash__",), ("__str__",), ("__contains__", 3),
-        ]  # fmt: skip
+    other = connected(Other(False))
+    cls = other.cls(offers="type.__add__ type.__eq__ type.__hash__ type.__str__ type.__contains__")
+    assert (cls + 1, cls == 2, hash(cls)) == (8, 8, 8)
+    other.answers["special"] = "text"
+    assert (str(cls), 3 in cls) == ("text", True)
+    assert [each[2:] for each in other.asked] == [
+        ("__add__", 1), ("__eq__", 2), ("__hash__",), ("__str__",), ("__contains__", 3),
+    ]  # fmt: skip
 
 
 def test_two_classes_are_different_and_that_is_asked_about(other: Other):

@@ -30,7 +30,7 @@ _ASKED_AT_ONCE = 8
 # the shared libraries are those of an interpreter that has loaded the usual extension modules. What a module prints
 # while it is imported is no part of the answer.
 _ASK = """
-import json, os, re, resource, sys, sysconfig
+import _signal, json, os, re, resource, sys, sysconfig
 dumps, answer = json.dumps, os.dup(1)
 os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 started = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -41,6 +41,8 @@ for name in sys.argv[1:]:
         message = " ".join(str(error).split())[:300]
         os.write(answer, dumps({"refused": [name, type(error).__name__, message]}).encode())
         os._exit(0)
+for timer in (_signal.ITIMER_REAL, _signal.ITIMER_VIRTUAL, _signal.ITIMER_PROF):  # as where zygotes import them
+    _signal.setitimer(timer, 0)
 preload_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - started
 threads = len(os.listdir("/proc/self/task"))
 for name in ("_ctypes", "_ssl", "_hashlib", "_lzma", "_bz2", "zlib", "_decimal", "unicodedata", "_sqlite3"):
