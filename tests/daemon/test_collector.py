@@ -9,11 +9,22 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from typing import Any
 
+import grpc
+import grpc.aio
 import pytest
 from cruxboxd.judging.judge import Judge
 from cruxboxd.judging.tasks import RunCheck
+from cruxboxd.rpc.health import Health
+from cruxboxd.rpc.interceptor import Interceptor
+from cruxboxd.rpc.methods import add_methods, server_of_known_methods
 from cruxboxd.rpc.service import _until
+from cruxboxd.rpc.tracing import Tracer
 from cruxboxd.server.process import spare_the_collector
+from cruxboxd.settings.config import Config
+from cruxboxd.shared.observer import Observer
+from cruxboxd.tenancy.admission import Admission
+from cruxboxd.tenancy.identity import Identity
+from cruxboxd.tenancy.refusal import Refused
 from cruxboxd.zygotes.jobs import Job, Result
 from cruxboxd.zygotes.streams import Streams
 from judging_by_hand import ONE, TASK, call, emit_nothing
@@ -107,3 +118,37 @@ async def test_the_streams_of_a_program_that_has_ended_are_held_by_nothing(stdin
     streams.close()
     del streams
     assert left() is None
+
+
+PATHS = ["/a.Service/Method", "/grpc.health.v1.Health/Check", "/grpc.health.v1.Health/Watch", "/no.such/Method"]
+
+
+@pytest.mark.parametrize("path", PATHS)
+async def test_nothing_is_left_of_an_rpc_that_was_refused(path: str):
+    """Strangers may be refused thousands of times a second."""
+
+    async def refuse(_data: bytes, _context: Any) -> bytes:
+        raise Refused(grpc.StatusCode.INVALID_ARGUMENT, "invalid", "no")
+
+    rules = Admission(Config(workers=1), False, lambda: 0.0, lambda _: 0.0)
+    door = Interceptor(Identity(Config(workers=1)), rules, Observer(), Tracer())
+    server = server_of_known_methods(door.refuse_unknown, [door], [])
+    add_methods(server, "a.Service", {"Method": grpc.unary_unary_rpc_method_handler(refuse)})
+    Health(lambda _peer: None).add_to(server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    before = _contexts()
+    async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+        for _ in range(5):
+            with pytest.raises(grpc.aio.AioRpcError) as error:
+                await channel.unary_unary(path, None, None)(b"\xff")
+            assert error.value.code() in {grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.UNIMPLEMENTED}
+            del error
+    await server.stop(0)
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert _contexts() - before == 0
+
+
+def _contexts() -> int:
+    return sum(type(each).__name__ == "_ServicerContext" for each in gc.get_objects())

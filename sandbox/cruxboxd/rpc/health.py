@@ -11,7 +11,7 @@ import grpc.aio
 from google.protobuf.message import DecodeError
 from grpc_health.v1 import health_pb2 as pb
 
-from cruxboxd.rpc.methods import add_methods
+from cruxboxd.rpc.methods import add_methods, letting_go
 from cruxboxd.shared.waiting import within
 
 if TYPE_CHECKING:
@@ -47,8 +47,8 @@ class Health:
         """Have `server` serve it."""
         answer = pb.HealthCheckResponse.SerializeToString
         methods = {
-            "Check": grpc.stream_stream_rpc_method_handler(self.check, None, answer),
-            "Watch": grpc.stream_stream_rpc_method_handler(self.watch, None, answer),
+            "Check": grpc.stream_stream_rpc_method_handler(letting_go(self.check), None, answer),
+            "Watch": grpc.stream_stream_rpc_method_handler(letting_go(self.watch), None, answer),
         }
         add_methods(server, SERVICE, methods)
 

@@ -29,6 +29,7 @@ from cruxboxd.rpc import headers
 from cruxboxd.rpc.arriving import Arriving
 from cruxboxd.rpc.connections import Connections
 from cruxboxd.rpc.headers import MOST_HEADER_BYTES
+from cruxboxd.rpc.methods import letting_go
 from cruxboxd.rpc.tracing import Tracer
 from cruxboxd.shared.observer import Observer
 from cruxboxd.shared.waiting import within
@@ -134,7 +135,7 @@ class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
         metadata = handler_call_details.invocation_metadata or ()
         header_bytes = sum(headers.size_of(name, value) for name, value in metadata)
         if header_bytes > MOST_HEADER_BYTES:
-            return grpc.stream_stream_rpc_method_handler(self._refuse_headers)
+            return grpc.stream_stream_rpc_method_handler(letting_go(self._refuse_headers))
         handler = await continuation(handler_call_details)
         if handler is None or method.startswith(_OPEN_TO_ALL):
             return handler
@@ -145,7 +146,7 @@ class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
         else:
             return None  # there are no other kinds of method here
         return grpc.stream_stream_rpc_method_handler(
-            self._passing(method, metadata, header_bytes, behaviour), None, handler.response_serializer
+            letting_go(self._passing(method, metadata, header_bytes, behaviour)), None, handler.response_serializer
         )
 
     def _single(self, answer: Callable[[Any, Context], Awaitable[Any]], parse: Parse) -> Behaviour:
