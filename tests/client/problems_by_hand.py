@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import pickle
+import zlib
 from pathlib import Path
 
 from cruxbox.cli import main
@@ -23,6 +26,11 @@ MBPP = {
     "test_setup_code": "limit = 3",
     "test_list": ["assert remove('hello','l') == 'heo'", "assert remove('abcda', 'a')[:limit] == 'bcd'"],
 }
+
+
+def packed(value: object, protocol: int = 4) -> str:
+    """As LiveCodeBench packs its hidden tests."""
+    return base64.b64encode(zlib.compress(pickle.dumps(value, protocol))).decode()
 
 
 def write(path: Path, *records: dict) -> Path:

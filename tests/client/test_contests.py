@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import json
-import pickle
-import zlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,13 +11,8 @@ from cruxbox.cli import main
 from cruxbox.model import ScriptCheck, StdioCheck
 from cruxbox.problems.contests import Comparison, problem_of
 from cruxbox.problems.heads import Head
-from cruxbox.problems.packed import pickled_string, unpacked
 from cruxbox.problems.records import BadRow
-
-
-def packed(value: object, protocol: int = 4) -> str:
-    return base64.b64encode(zlib.compress(pickle.dumps(value, protocol))).decode()
-
+from problems_by_hand import packed
 
 SUM_TESTS = [{"input": f"{n}\n{n + 1}\n", "output": f"{2 * n + 1}\n", "testtype": "stdin"} for n in range(14)]
 TWO_SUM = [
@@ -340,37 +332,6 @@ def test_what_is_read():
     assert problem.whole("from __future__ import annotations\nx = 1").startswith("from __future__ import annotations\n")
     assert problem_of(PROBLEMS["live program"], "").whole("x = 1") == "x = 1"
     assert problem_of(PROBLEMS["live program"], "", prelude="import re").whole("x = 1") == "import re\nx = 1"
-
-
-@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
-@pytest.mark.parametrize("text", ["", "[]", "é" * 300, "x" * 100_000])
-def test_a_pickled_string_is_read_without_unpickling(protocol, text):
-    assert unpacked(packed(text, protocol)) == text
-
-
-class Runs:
-    def __reduce__(self):
-        return exec, ("raise SystemExit('it ran')",)
-
-
-@pytest.mark.parametrize("value", [b"bytes", ["a"], len, Runs(), None, ("a", "b"), 3])
-def test_any_other_pickle_is_refused(value):
-    for protocol in range(6):
-        with pytest.raises(BadRow):
-            unpacked(packed(value, protocol))
-
-
-@pytest.mark.parametrize("field", ["", "!", "AAAA", base64.b64encode(b"junk").decode(), packed("x")[:-8]])
-def test_what_is_not_packed_is_refused(field):
-    with pytest.raises(BadRow):
-        unpacked(field)
-
-
-def test_every_cut_of_a_pickled_string_is_refused():
-    whole = pickle.dumps("some text", 4)
-    for end in range(len(whole)):
-        with pytest.raises((BadRow, IndexError, UnicodeDecodeError)):
-            pickled_string(whole[:end])
 
 
 def test_tests_of_code_contests_may_be_texts():

@@ -141,10 +141,15 @@ def _text(cls):
 
 def _is_no_descriptor_here(cls, owner, name):
     # type: (Any, type, str) -> None
-    """It would be handed what has it, and with that whatever a class of the script's holds."""
+    refuse_descriptor("class " + cls.__name__, owner, name)
+
+
+def refuse_descriptor(which, owner, name):
+    # type: (str, type, str) -> None
+    """It would be handed what has it, and with that whatever a class of the script's holds: what is expected, too."""
     connection[0].refuse(
-        "class %s of the program gives attribute %s of class %s, which is the script's: require IN_PROCESS"
-        % (cls.__name__, name, owner.__name__)
+        "%s of the program gives attribute %s of class %s, which is the script's: require IN_PROCESS"
+        % (which, name, owner.__name__)
     )
 
 

@@ -7,7 +7,7 @@ are that value here and compare as it; exceptions.
 from cruxcell.jobs.separated.proxies import counting, flags, libraries, library_values
 from cruxcell.jobs.separated.proxies.asking import hashed, own_of_error, own_of_value
 from cruxcell.jobs.separated.proxies.deriving import Asked, keep_ahead, own_names
-from cruxcell.jobs.separated.proxies.metaclasses import metaclass_for
+from cruxcell.jobs.separated.proxies.metaclasses import metaclass_for, refuse_descriptor
 from cruxcell.jobs.separated.proxies.operations import (
     ASKED,
     DESCRIPTORS,
@@ -180,11 +180,7 @@ def _is_defined(cls, name):
 
 def _is_no_descriptor_here(self, cls, name):
     # type: (object, type, str) -> None
-    """It would be handed what has it, and with that whatever a class of the script's holds: what is expected, too."""
-    connection[0].refuse(
-        "a %s of the program gives attribute %s of class %s, which is the script's: require IN_PROCESS"
-        % (type(self).__name__, name, cls.__name__)
-    )
+    refuse_descriptor("a " + type(self).__name__, cls, name)
 
 
 def _bound(self, instance, _owner=None):
