@@ -78,9 +78,9 @@ def connected_half(monkeypatch: pytest.MonkeyPatch) -> Half:
     return Half()
 
 
-def thing() -> Any:
+def thing(kind: str = "A") -> Any:
     """An object of the candidate."""
-    made = object.__new__(make_class("A", 1, (), [], [], None))
+    made = object.__new__(make_class(kind, 1, (), [], [], None))
     facts.give_number(made, 1)
     return made
 

@@ -17,7 +17,7 @@ from cruxcell.analysis.parsing import CHECK
 from cruxcell.jobs.separated.followed import FOLLOWED
 from cruxcell.jobs.separated.rules import configurations, program_names
 from cruxcell.jobs.separated.script_link import ScriptLink
-from cruxcell.protocol import messages
+from cruxcell.protocol import messages, records
 from script_half import thing
 
 
@@ -50,10 +50,10 @@ class Half(ScriptLink):
     def _leave(self, kind: bytes, text: str) -> None:
         raise Left(kind, text)
 
-    def gets(self, script: str, entry: str = "f") -> dict[str, Any]:
+    def gets(self, script: str, entry: str = "f", is_redefined: bool = False) -> dict[str, Any]:
         """The names that a script has from the program."""
         suite = SimpleNamespace(code=script, names=frozenset(), program_module="")
-        self.provide(compile(script, CHECK, "exec"), suite, entry)
+        self.provide(compile(script, CHECK, "exec"), suite, entry, is_redefined)
         return {name: value for name, value in self.namespace.items() if name != "__name__"}
 
 
@@ -145,6 +145,31 @@ def test_without_an_entry_point_a_builtin_s_name_is_the_program_s_if_it_is_all_t
     assert Half(g=f).gets("assert g(1) == h(1)", "") == {"g": f}
     assert Half(sum=f, g=8).gets("assert sum([1]) == g\ng = 1", "") == {"g": 8}, "a name it has, too, until it binds it"
     assert Half(sum=f, g=8).gets("g = 1\nassert sum([1]) == 1", "") == {"sum": f, "g": 8}, "a name it only binds"
+
+
+@pytest.mark.parametrize(
+    ("script", "entry", "has_pythons_own"),
+    [
+        ("assert sum([1]) == g", "", True),
+        ("assert sum([1]) == 1", "", False),  # which is the program's
+        ("assert sum([1]) == g", "g", False),  # who names what is tested means no other
+        ("assert len([1]) == g", "", False),
+        ("sum = g", "", False),
+        ("assert pow(2, 3) == g", "", False),
+        ("assert max == g", "", False),
+    ],
+)
+def test_a_script_says_that_it_has_python_s_own_for_what_the_program_makes(
+    f: Any, script: str, entry: str, has_pythons_own: bool
+):
+    imported = thing("builtin_function_or_method")
+    half = Half(sum=f, g=8, pow=imported, max=3)
+    before = half.gets(script, entry)
+    assert bool(half.flags & records.PYTHONS_OWN) is has_pythons_own
+    if has_pythons_own:
+        half = Half(sum=f, g=8, pow=imported, max=3)
+        assert half.gets(script, entry, is_redefined=True) == {**before, "sum": f}
+        assert not half.flags & records.PYTHONS_OWN
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,16 @@ from cruxboxd.zygotes.jobs import Job, Result
 from cruxboxd.zygotes.setup import ZygoteKey, ZygoteKinds
 from cruxcell.protocol import messages, records
 from cruxcell.protocol.frames import frame
-from cruxcell.protocol.payloads import COUNT_EVENTS, LARGE_SCRIPT, LOOK, SCRIPT, SCRIPT_FLAGS, TEST_FLAGS, UNREAD
+from cruxcell.protocol.payloads import (
+    COUNT_EVENTS,
+    LARGE_SCRIPT,
+    LOOK,
+    REDEFINED,
+    SCRIPT,
+    SCRIPT_FLAGS,
+    TEST_FLAGS,
+    UNREAD,
+)
 from ends_by_hand import (
     CLEAN,
     DONE,
@@ -35,7 +44,7 @@ from ends_by_hand import (
     raised,
     result,
 )
-from told_workers import Told
+from told_workers import TOKEN, Told
 
 VIOLATED = frame([messages.VIOLATED, b"\x3b\0\0\0"])
 
@@ -235,3 +244,21 @@ async def test_a_script_that_was_read_is_not_read_again():
     told = Told({}, pair=(result(*FAILED), result(INVALID, PARTNER)))
     assert (await run(told)).outcome is Outcome.RAISED
     assert told.jobs[0].partner.fields[4] == TEST_FLAGS.pack(0)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("last", [DONE, (PLAN + raised(b"KeyError"), CLEAN), (b"", CLEAN)])
+async def test_a_script_that_holds_with_python_s_own_builtins_has_to_hold_with_the_program_s(last):
+    own = PLAN + records.ended(numbers(records.PYTHONS_OWN), token=TOKEN)
+    told = Told({}, pair=(result(*SERVED), result(*last)), first_pair=(result(*SERVED), result(own, CLEAN)))
+    judged = await run(told)
+    flags = [job.partner.fields[4] for job in told.jobs]  # type: ignore[union-attr]
+    wanted = scripts._of_pair(*told.pair, TASK, "", TOKEN)  # type: ignore[misc]
+    assert (judged.outcome, judged.assurance) == (wanted.outcome, Assurance.SEPARATED)
+    assert flags == [TEST_FLAGS.pack(0)] + [TEST_FLAGS.pack(REDEFINED)] * (3 if last[0] == b"" else 1)
+
+
+async def test_nor_does_one_that_fails_run_again():
+    own = PLAN + raised(b"KeyError", flags=records.PYTHONS_OWN)
+    told = Told({}, pair=(result(*SERVED), result(own, CLEAN)))
+    judged = await run(told)
+    assert (judged.outcome, judged.detail, len(told.jobs)) == (Outcome.RAISED, scripts.PYTHONS_OWN, 1)

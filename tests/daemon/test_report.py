@@ -145,8 +145,9 @@ def test_a_failure_of_ours_counts_only_before_anything_ran():
         (messages.ENDED, records.BY_IDENTITY | records.OF_ITS_OWN, True),
         (messages.ENDED, records.OUT_OF_MEMORY, True),
         (messages.RAISED, records.BY_IDENTITY | records.OUT_OF_MEMORY, True),
-        (messages.ENDED, 32, False),
-        (messages.RAISED, 32, False),
+        (messages.ENDED, records.PYTHONS_OWN, True),
+        (messages.ENDED, 64, False),
+        (messages.RAISED, 64, False),
         (messages.CANDIDATE_GONE, 0, True),
         (messages.NOT_PLAIN, 0, True),
         (messages.CANNOT_CROSS, 0, True),
@@ -177,16 +178,15 @@ def test_how_a_test_ends_is_believed_with_the_token_of_its_job(kind: bytes):
         assert (len(report.answers) == 1, bool(report.forged)) == (is_heard, not is_heard)
 
 
-@pytest.mark.parametrize("flags", range(0, 32, 4))
+@pytest.mark.parametrize("flags", range(0, 64, 4))
 def test_each_flag_says_one_thing(flags: int):
     (answer,) = read(plan("x"), frame([messages.ENDED, numbers(flags=flags), b"", b"", b""]), asked=SUITE).answers
-    heard = answer.is_out_of_memory, answer.by_identity, answer.of_its_own
-    assert heard == tuple(
-        bool(flags & flag) for flag in (records.OUT_OF_MEMORY, records.BY_IDENTITY, records.OF_ITS_OWN)
-    )
+    heard = answer.is_out_of_memory, answer.by_identity, answer.of_its_own, answer.pythons_own
+    asked = records.OUT_OF_MEMORY, records.BY_IDENTITY, records.OF_ITS_OWN, records.PYTHONS_OWN
+    assert heard == tuple(bool(flags & flag) for flag in asked)
 
 
-@pytest.mark.parametrize("flags", [records.BY_IDENTITY, records.OF_ITS_OWN])
+@pytest.mark.parametrize("flags", [records.BY_IDENTITY, records.OF_ITS_OWN, records.PYTHONS_OWN])
 def test_who_is_no_test_has_no_such_flags(flags: int):
     said = frame([messages.ENDED, numbers(flags=flags), b"", b"", b""])
     assert read(plan("x"), said, asked=Asked(kinds=ENDS, runs="x")).forged

@@ -124,13 +124,16 @@ def test_a_candidate_whose_report_is_over_the_limit_passes_no_script():
         (Outcome.RAISED, (True, False), "", "why"),
         (Outcome.PASSED, (True, True), "", "why"),
         (Outcome.PASSED, (False, True), "", "why"),
+        (Outcome.FAILED, (False, False, True), "", "why; {2}"),
+        (Outcome.RAISED, (False, True, True), "", "why; {1}: require IN_PROCESS; {2}"),
+        (Outcome.PASSED, (False, False, True), "", "why"),
     ],
 )
 def test_why_a_right_program_may_have_failed_is_said(
-    outcome: Outcome, flags: tuple[bool, bool], framework: str, detail: str
+    outcome: Outcome, flags: tuple[bool, ...], framework: str, detail: str
 ):
     answers = [Answer(messages.ENDED, 0, 0, 0, 0, False, (), *flags)]
-    wanted = detail.format(scripts.BY_IDENTITY, scripts.OF_ITS_OWN)
+    wanted = detail.format(scripts.BY_IDENTITY, scripts.OF_ITS_OWN, scripts.PYTHONS_OWN)
     assert scripts._with_reasons(CheckResult(outcome, "why"), answers, framework) == wanted
     short = wanted.partition("; ")[2]
     assert scripts._with_reasons(CheckResult(outcome), answers, framework) == short

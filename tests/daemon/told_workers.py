@@ -76,6 +76,7 @@ class Told:
     # Asked before each job; a Result instead of None is what comes of it.
     before: Callable[[Job], Result | None] = lambda _job: None
     pair: tuple[Result, Result] | None = None
+    first_pair: tuple[Result, Result] | None = None  # where another comes of the first
     jobs: list[Job] = field(default_factory=list)
 
     def of(self, kind: bytes) -> list[Job]:
@@ -91,7 +92,8 @@ class Told:
 
     async def run_pair(self, job: Job) -> tuple[Result, Result]:
         self.jobs.append(job)
-        candidate, test = self.pair or (done(), done(TOKEN))
+        first = self.first_pair if len(self.jobs) == 1 else None
+        candidate, test = first or self.pair or (done(), done(TOKEN))
         assert job.partner is not None
         return candidate, replace(test, report=test.report.replace(TOKEN, job.partner.fields[-1]))
 

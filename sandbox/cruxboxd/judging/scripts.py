@@ -7,7 +7,16 @@ import secrets
 from collections.abc import Awaitable, Callable, Sequence
 
 from cruxcell.protocol import messages
-from cruxcell.protocol.payloads import COUNT_EVENTS, LARGE_SCRIPT, LOOK, SCRIPT, SCRIPT_FLAGS, TEST_FLAGS, UNREAD
+from cruxcell.protocol.payloads import (
+    COUNT_EVENTS,
+    LARGE_SCRIPT,
+    LOOK,
+    REDEFINED,
+    SCRIPT,
+    SCRIPT_FLAGS,
+    TEST_FLAGS,
+    UNREAD,
+)
 
 from cruxboxd.judging import outcomes
 from cruxboxd.judging.charging import one_answer, read_single
@@ -17,7 +26,7 @@ from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome, TestOutco
 from cruxboxd.judging.tasks import ScriptCheck, StepCount, Task, encoded
 from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.zygotes.jobs import Result
-from cruxboxd.zygotes.report import ENDS, TEST_ENDS, Answer
+from cruxboxd.zygotes.report import ENDS, TEST_ENDS, Answer, Asked
 from cruxboxd.zygotes.retry import RETRY
 
 ReadLate = Callable[[], Awaitable[Reading]]
@@ -29,6 +38,10 @@ BY_IDENTITY = (
 OF_ITS_OWN = (
     "the script patches, seeds, sets or asks for what each of the two processes has for itself (functions of modules,"
     " random numbers, the environment, limits, sources, current figures), which may be why"
+)
+PYTHONS_OWN = (
+    "by the name of a builtin the script has Python's own beside other names: name the program's as the entry point, or"
+    " import it from a module"
 )
 NEEDS_TWO = "pytest"  # a suite of it runs in the program's process on nobody's request
 
@@ -106,10 +119,26 @@ async def _run_together(
 async def _run_separated(  # noqa: PLR0917 - a script's parts
     scheduler: Scheduler, task: Task, check: ScriptCheck, hash_seed: str, code: bytes, read: ReadLate | None
 ) -> CheckResult:
-    """Run the program in one worker and the script in another, which sends it requests."""
+    """Run the program in one worker and the script in another, which sends it requests.
+
+    A script that holds with Python's own `sum`, where the program has one, has to hold with the program's, too: it
+    may be what is tested, and it may be there to let any script pass."""
+    flags = UNREAD if read is not None else 0
+    judged, test, has_pythons_own = await _run_pair(scheduler, task, check, hash_seed, code, flags)
+    if read is not None and judged.outcome is not Outcome.SANDBOX_ERROR:
+        judged = await _refused(test, task, read) or judged
+    if judged.outcome is Outcome.PASSED and has_pythons_own:
+        judged, _, _ = await _run_pair(scheduler, task, check, hash_seed, code, REDEFINED)
+    return judged.but(assurance=Assurance.SEPARATED)
+
+
+async def _run_pair(  # noqa: PLR0917 - a script's parts
+    scheduler: Scheduler, task: Task, check: ScriptCheck, hash_seed: str, code: bytes, flags: int
+) -> tuple[CheckResult, Result, bool]:
+    """(what the script comes to, its worker's result, had it builtins of Python's own that the program redefines)"""
     texts = [task.program, encoded(check.script)]
-    flags = TEST_FLAGS.pack(UNREAD if read is not None else 0)
-    fields = [texts[1], check.entry_point.encode(), check.framework.encode(), check.module.encode(), flags, code]
+    fields = [texts[1], check.entry_point.encode(), check.framework.encode(), check.module.encode()]
+    fields += [TEST_FLAGS.pack(flags), code]
     if check.framework:
         texts.append(b"import " + fields[2])
     for _ in RETRY.tries():
@@ -122,9 +151,8 @@ async def _run_separated(  # noqa: PLR0917 - a script's parts
         judged = _of_pair(candidate, test, task, check.framework, token)
         if judged.outcome is not Outcome.SANDBOX_ERROR:
             break
-    if read is not None and judged.outcome is not Outcome.SANDBOX_ERROR:
-        judged = await _refused(test, task, read) or judged
-    return judged.but(assurance=Assurance.SEPARATED)
+    said = test.read(_asked_of_test(task, token))
+    return judged, test, any(answer.pythons_own for answer in said.answers)
 
 
 async def _refused(test: Result, task: Task, read: ReadLate) -> CheckResult | None:
@@ -147,7 +175,7 @@ def _of_pair(candidate: Result, test: Result, task: Task, framework: str, token:
         return served
     if test.facts.killed == messages.KILLED_PARTNER:
         return _gone(served, candidate, "the candidate ended before its test")
-    asked = one_answer(task.limits, TEST_ENDS, token=token, is_suite=True)
+    asked = _asked_of_test(task, token)
     said, judged = test.read(asked), read_single(test, asked, task.limits)
     kind = said.last_kind
     if kind in _TEST_LEAVES and test.facts.is_clean:
@@ -167,6 +195,10 @@ def _of_pair(candidate: Result, test: Result, task: Task, framework: str, token:
     )
 
 
+def _asked_of_test(task: Task, token: bytes) -> Asked:
+    return one_answer(task.limits, TEST_ENDS, token=token, is_suite=True)
+
+
 def _with_reasons(judged: CheckResult, answers: Sequence[Answer], framework: str) -> str:
     """The detail of a script that did not hold, with why that may be so of a right program, and the way out."""
     parts = [judged.detail] if judged.detail else []
@@ -174,6 +206,8 @@ def _with_reasons(judged: CheckResult, answers: Sequence[Answer], framework: str
         parts.append(BY_IDENTITY + ("" if framework == NEEDS_TWO else ", or require IN_PROCESS"))
     elif judged.outcome in (Outcome.FAILED, Outcome.RAISED) and any(answer.of_its_own for answer in answers):
         parts.append(OF_ITS_OWN + ("" if framework == NEEDS_TWO else ": require IN_PROCESS"))
+    if judged.outcome in (Outcome.FAILED, Outcome.RAISED) and any(answer.pythons_own for answer in answers):
+        parts.append(PYTHONS_OWN)
     return "; ".join(parts)
 
 

@@ -75,6 +75,7 @@ class Answer:
     fields: tuple[bytes, ...]
     by_identity: bool = False
     of_its_own: bool = False
+    pythons_own: bool = False
 
 
 @dataclass

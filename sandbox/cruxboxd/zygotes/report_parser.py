@@ -20,7 +20,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from cruxcell.protocol import frames, messages
-from cruxcell.protocol.records import BY_IDENTITY, NUMBERS, OF_ITS_OWN, OUT_OF_MEMORY
+from cruxcell.protocol.records import BY_IDENTITY, NUMBERS, OF_ITS_OWN, OUT_OF_MEMORY, PYTHONS_OWN
 
 from cruxboxd.zygotes.report import MOST_COUNT, TEST_ENDS, Answer, Asked, Plan, Report, text
 
@@ -166,7 +166,7 @@ def _wrong_with(record: list[bytes], asked: Asked) -> str:
 def _is_well_formed(kind: bytes, record: list[bytes], asked: Asked) -> bool:
     flags = record[1][-1]
     if asked.kinds == TEST_ENDS and kind in (messages.RAISED, messages.ENDED):
-        flags &= ~(BY_IDENTITY | OF_ITS_OWN)
+        flags &= ~(BY_IDENTITY | OF_ITS_OWN | PYTHONS_OWN)
     if kind == messages.VALUE:
         return not flags and record[2] in _ENCODINGS
     if kind == messages.RAISED:
@@ -209,10 +209,11 @@ def _answer(record: list[bytes], asked: Asked) -> Answer:
     steps, cpu_ns, wall_ns = min(steps, asked.steps), min(cpu_ns, MOST_COUNT), min(wall_ns, MOST_COUNT)
     if any(len(record[at]) > asked.output for at in _PRINTED.get(record[0], ())):
         return Answer(messages.OUTPUT_LIMIT, index, steps, cpu_ns, wall_ns, False, ())
-    is_out_of_memory, *told = [bool(flags & flag) for flag in (OUT_OF_MEMORY, BY_IDENTITY, OF_ITS_OWN)]
+    is_out_of_memory, *told = [bool(flags & flag) for flag in _FLAGS]
     return Answer(record[0], index, steps, cpu_ns, wall_ns, is_out_of_memory, tuple(record[2:]), *told)
 
 
+_FLAGS = (OUT_OF_MEMORY, BY_IDENTITY, OF_ITS_OWN, PYTHONS_OWN)
 # Where an answer says what was printed.
 _PRINTED = {messages.VALUE: (5, 6), messages.RAISED: (5, 6), messages.ENDED: (2, 3)}
 

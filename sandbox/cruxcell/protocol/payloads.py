@@ -23,6 +23,7 @@ LOOK = 2  # nobody has looked yet whether the script can fail at all
 # Flags of a JOB_TEST.
 TEST_FLAGS = struct.Struct("<B")
 UNREAD = 1  # nobody has looked yet whether the script can fail at all
+REDEFINED = 2  # the script has the functions and classes that the program has by the names of builtins
 
 # Flags of a JOB_STDIO.
 STDIO_FLAGS = struct.Struct("<B")

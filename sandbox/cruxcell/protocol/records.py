@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 NUMBERS = struct.Struct("<IQQQB")
 KIND_AT, INDEX_AT = 8, 13  # in an answer: behind two lengths its letter, behind another the index
 OUT_OF_MEMORY = 4  # a flag
-# Flags of a test's half, which decide nothing: it compared objects of the program, whose classes would say more; its
-# script uses what each of two processes has for itself.
-BY_IDENTITY, OF_ITS_OWN = 8, 16
+# Flags of a test's half, of which none lets a script pass: it compared objects of the program, whose classes would say
+# more; its script uses what each of two processes has for itself; it had Python's own builtins where the program has
+# functions or classes by their names.
+BY_IDENTITY, OF_ITS_OWN, PYTHONS_OWN = 8, 16, 32
 
 _RAISE = frozenset(
     number for name, number in __import__("opcode").opmap.items() if name in ("RAISE_VARARGS", "RERAISE")

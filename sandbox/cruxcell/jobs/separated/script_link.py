@@ -104,11 +104,13 @@ class ScriptLink(Link):
     def flags(self):
         # type: () -> int
         """What a report on the script says besides."""
-        return records.BY_IDENTITY * self.compared_by_identity | records.OF_ITS_OWN * self._is_of_its_own
+        told = records.BY_IDENTITY * self.compared_by_identity | records.OF_ITS_OWN * self._is_of_its_own
+        return told | records.PYTHONS_OWN * self._names.has_pythons_own
 
-    def provide(self, script, suite, entry_point):
-        # type: (CodeType, Any, str) -> None
-        """Put what the script uses of the program into its namespace, and what it tests under `candidate`."""
+    def provide(self, script, suite, entry_point, is_redefined=False):
+        # type: (CodeType, Any, str, bool) -> None
+        """Put what the script uses of the program into its namespace, and what it tests under `candidate`.
+        `is_redefined`: what the program has by the names of builtins, too."""
         self._source = source = suite.code
         self.objects.module = suite.program_module or self.objects.module
         named = names_in(script)
@@ -127,7 +129,7 @@ class ScriptLink(Link):
         follow_named(self.texts, source)
         changed_times.install_for(source)
         root = root_of(entry_point)
-        self._names.provide(script, source, root, bound, lender.names | suite.names)
+        self._names.provide(script, source, root, bound, lender.names | suite.names, is_redefined)
         self._lender = lender
         given = self._names.given if self._names.namespace is not self._namespace else None
         lender.begin(self._names.view, root, self.objects.shown.__contains__, lacking, given)

@@ -15,7 +15,7 @@ from cruxcell.jobs.separated.script_link import ScriptLink
 from cruxcell.jobs.suite_base import is_well, run_main
 from cruxcell.jobs.suites import open_suite
 from cruxcell.protocol import messages, records
-from cruxcell.protocol.payloads import TEST_FLAGS, UNREAD
+from cruxcell.protocol.payloads import REDEFINED, TEST_FLAGS, UNREAD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,11 +31,12 @@ def run_test(context, fields, is_rehearsal=False):
     token. ENDED if the script comes to its end; see `ScriptLink` for other ends. `is_rehearsal`: other jobs follow in
     this process."""
     token = fields.pop()
+    flags = TEST_FLAGS.unpack(fields[4])[0]
     source = fields[0].decode("utf-8", "surrogatepass")
     try:
         suite = open_suite(fields[2].decode(), source, fields[3].decode())
         script = loaded(fields[5]) or compiled(suite.code, suite.program_module, suite.is_main)
-        if TEST_FLAGS.unpack(fields[4])[0] & UNREAD and not surely_tests(source, script):
+        if flags & UNREAD and not surely_tests(source, script):
             refuse_vacuous(parse_text(source, "exec"))
     except Invalid as error:
         context.refuse("the script: %s" % error)
@@ -51,7 +52,7 @@ def run_test(context, fields, is_rehearsal=False):
             link.texts = Texts(context.helper.hear, script, link.may_have_texts, link.leave_at_text, link.may_open)
             Databases(link).follow(link.texts)
             follow_expressions(link.texts)
-        link.provide(script, suite, fields[1].decode())
+        link.provide(script, suite, fields[1].decode(), bool(flags & REDEFINED))
         import_submodules(script, suite.code)
         refuse_loading(suite.program_module, suite.of_program, link.refuse)
         suite.begin()

@@ -39,6 +39,7 @@ class ProgramNames:
         self.given = {}  # type: dict[str, Any]  # what the script got of that
         self._own = set()  # type: set[str] | None  # the names that the script binds; None: it may bind any
         self.shows_texts = False
+        self.has_pythons_own = False  # builtins, where the program has functions or classes by their names
 
     def told(self):
         # type: () -> tuple[list[str], list[str]]
@@ -50,10 +51,10 @@ class ProgramNames:
             self._link.gone(_NO_NAMES)
         return told  # type: ignore[no-any-return]
 
-    def provide(self, script, source, root, bound, lent):
-        # type: (CodeType, str, str, list[str], set[str]) -> None
+    def provide(self, script, source, root, bound, lent, is_redefined):  # noqa: PLR0917 - a script's parts
+        # type: (CodeType, str, str, list[str], set[str], bool) -> None
         """Put what the script uses of the program into its namespace. `root` is the name of what it tests, or nothing;
-        `lent` are names that it may set for the program."""
+        `lent` are names that it may set for the program. `is_redefined`: not Python's own builtins."""
         # Not those that a module has by itself: `__name__` would decide whether what it guards runs.
         self._is_apart = self._is_apart and ("*",) not in script.co_consts
         named = dissect(script).all_names
@@ -69,7 +70,7 @@ class ProgramNames:
         if root and not self._is_apart:
             names = [name for name in names if name == root or not (hasattr(builtins, name) or name == "candidate")]
         self._look(names, root, source, len(bound))
-        if not (root or self._is_apart):
+        if not (root or self._is_apart or is_redefined):
             self._give_builtins_back(script)
         self._follow(set() if self._is_apart else bound_names(script))
         if "super" in named:
@@ -130,11 +131,15 @@ class ProgramNames:
         # type: (object) -> None
         """A script that names no entry point tests a program's `sum` if that is all it expects of the program; beside
         other names, bound by the program or not, `sum` is Python's own: or a program that redefines `abs` could have
-        any number come close, and one that redefines `zip` could have no test run."""
+        any number come close, and one that redefines `zip` could have no test run. It may be `sum` that is tested all
+        the same, so a script that holds has to hold with the program's, too."""
         redefined = [name for name in self.given if hasattr(builtins, name)]
         if redefined:
             loaded = loaded_names(script)
             if expects_names(script) or any(name in loaded and name not in redefined for name in self.given):
+                self.has_pythons_own = any(
+                    name in loaded and _is_made_by_program(self.given[name]) for name in redefined
+                )
                 for name in redefined:
                     del self.namespace[name], self.given[name]
 
@@ -151,3 +156,9 @@ class ProgramNames:
         """Unless it cannot be the script's own that stands there by now."""
         if not is_remote(self.given[name]) if self._own is None else name in self._own:
             del self.given[name]
+
+
+def _is_made_by_program(value):
+    # type: (object) -> bool
+    """Is it a function or class of the program's? Not `pow`, where the program has imported all names of `math`."""
+    return is_remote(value) and type(value).__name__ != "builtin_function_or_method"
