@@ -76,6 +76,7 @@ def _set_up(context, setting, is_program):
         os.environb[name] = value
     if b"TZ" in environment[::2]:
         time.tzset()  # as where a process begins with it
+    context.has_files = bool(files)
     for name, value in zip(files[::2], files[1::2]):
         _lay_out(name.decode(), value)
     if files and is_program:

@@ -104,6 +104,36 @@ def test_what_judges_a_program_imports_none_of_them(native: Client, check):
         assert verdict.detail == "a test imports no module of the task's files, as these are the program's"
 
 
+EQUAL_TO_ALL = {
+    "mine.py": b"class All:\n    def __eq__(self, other): return True\ndef g(x): return All()\n",
+    "test_mine.py": b"import unittest\nclass T(unittest.TestCase):\n    def test(self): pass\n",
+    "mine.pickle": b"cunittest.mock\nANY\n.",
+}
+_LOADED = """import importlib.util
+spec = importlib.util.spec_from_file_location("mine", "mine.py")
+mine = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(mine)
+assert mine.g(1) == 2
+"""
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        _LOADED,
+        "import site\nsite.addsitedir('.')\nimport mine\nassert mine.g(1) == 2",
+        "import runpy\nassert runpy.run_path('mine.py')['g'](1) == 2",
+        "space = {}\nexec(open('mine.py').read(), space)\nassert space['g'](1) == 2",
+        "import pickle\nassert pickle.load(open('mine.pickle', 'rb')) == f(1)",
+        "import unittest\nclass Mine(unittest.TestCase):\n    def test(self): unittest.defaultTestLoader.discover('.')",
+    ],
+)
+def test_what_judges_a_program_runs_none_of_them_before_the_program_has_answered(native: Client, script: str):
+    verdict = run(native, "import mine\ndef f(x):\n    return 3\n", ScriptCheck(script), files=EQUAL_TO_ALL)
+    assert verdict.outcome is Outcome.INVALID, verdict
+    assert "code that may be the program's" in verdict.detail
+
+
 def test_files_of_a_task_are_found_by_all_kinds(native: Client):
     program = "def f():\n    return open('data').read()\ndef g(x):\n    return x + f()\n"
     checks = [

@@ -42,8 +42,8 @@ class JobContext:
 
     # There is no other attribute, so a candidate cannot shadow a method.
     __slots__ = (
-        "_ended", "_started", "arguments", "budget", "helper", "index", "memory_bytes", "opened", "output_limit",
-        "progress", "report", "scratch_bytes", "seals", "stderr", "stdout", "step_limit", "used_cpu_ns",
+        "_ended", "_started", "arguments", "budget", "has_files", "helper", "index", "memory_bytes", "opened",
+        "output_limit", "progress", "report", "scratch_bytes", "seals", "stderr", "stdout", "step_limit", "used_cpu_ns",
     )  # fmt: skip
 
     def __init__(self, helper, report, progress, seals=False, opened=frozenset()):
@@ -56,6 +56,7 @@ class JobContext:
         self.stdout = Capture(self._overflow)
         self.stderr = ErrorCapture(self._overflow)
         self.arguments = []  # type: list[str]
+        self.has_files = False  # of the task, in its folder
         self._started = _NEVER
         self._ended = None  # type: tuple[int, int] | None
         self.used_cpu_ns = 0  # by the last check that was reported on

@@ -69,8 +69,8 @@ class ScriptLink(Link):
         self.alongside = Alongside(self, context.stdout, context.stderr)
         self._names = ProgramNames(self, namespace, namespace if of_program is None else of_program)
         self.objects.by_name.program = self._names.namespace
-        # Has the candidate given anything that may be large, or a text? Was anything called?
-        self.has_answered = self._has_called = False
+        # Has the candidate given anything that may be large, or a text, as the task's files are? Was anything called?
+        self.has_answered, self._has_called = context.has_files, False
         self.idle = []  # type: list[Any]  # doctest runs that have tested nothing
         self.compared_by_identity = self._is_of_its_own = False
         self.hashed = 0  # the object whose hash was asked for last, if only for whether it equals others since
