@@ -157,6 +157,8 @@ _SHAPED = {
     "__eq__": _is_same,
     "__ne__": _is_another,
     "__hash__": _hash,
+    NONE + "__eq__": _is_same,
+    NONE + "__ne__": _is_another,
     NONE + "__hash__": _hash,
     "__contains__": _contains,
     "__str__": _text,

@@ -183,7 +183,9 @@ def offered(cls):
     has = {}  # type: dict[str, Any]
     for each in reversed(mro_of(cls)):
         has.update(own_of(each))
-    found = [name for name in _NAMES if has.get(name) is not None and has[name] is not object.__dict__.get(name)]
+    found = [name for name in _NAMES if name in has and has[name] is not object.__dict__.get(name)]
+    # To compare by `__eq__ = None` raises an error, which the class says like any other.
+    found = [name for name in found if has[name] is not None or name in ("__eq__", "__ne__")]
     found += [NONE + name for name in _NAMES if name in has and has[name] is None and name in MAY_BE_NONE]
     # By its items what is written in Python is iterable, and otherwise a sequence, which has a length: no re.Match.
     if type(has.get("__getitem__")) is _OF_C and not {"__iter__", "__len__"} & has.keys():
