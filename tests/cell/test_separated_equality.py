@@ -318,11 +318,12 @@ def test_what_was_taken_for_different_is_asked_about_when_the_script_is_through(
     cls = of_a_class(other)
     one, foreign = other.thing(cls, 5, {"x": 1}), other.thing(of_a_class(other), 6, {"x": 1})
     other.equal = False
-    assert all(one != each for each in (8, foreign, "x" * 5000, [object()]))
+    bare = [object()]
+    assert all(one != each for each in (8, foreign, "x" * 5000, [len], bare, [8] * 99 + bare))
     assert [one] != [None]
     assert other.asked == []
     other.doubts.clear_up(other)
-    pairs = [(one, 8), (one, foreign), (foreign, one), (one, None)]  # Python asks either operand
+    pairs = [(one, 8), (one, foreign), (foreign, one), (one, bare), (one, None)]  # Python asks either operand
     assert other.asked == [("special", each, "__eq__", another) for each, another in pairs]
     assert not other.refused
     other.asked[:] = []
@@ -357,20 +358,22 @@ def test_nor_has_one_whose_answer_is_neither_true_nor_false(other: Candidate):
 
 
 @pytest.mark.parametrize(
-    ("one", "another", "is_made", "is_doubtful"),
-    [({"x": 1}, {"x": 2}, False, True), ({"x": 1}, {"x": 1}, False, False), (8, {"x": 1}, False, False),
-     ({"x": 1}, 8, False, False), ({"x": 1}, {"x": 1}, True, True), (8, 8, True, True)],
+    ("one", "another", "is_made"),
+    [({"x": 1}, {"x": 2}, False), ({"x": 1}, {"x": 1}, False), (8, {"x": 1}, False), ({"x": 1}, 8, False),
+     ({"x": 1}, {"x": 1}, True), (8, 8, True)],
 )  # fmt: skip
+@pytest.mark.parametrize("says", [True, False])
 def test_what_a_class_alone_says_is_equal_is_doubtful(
-    other: Candidate, one: object, another: object, is_made: bool, is_doubtful: bool
+    other: Candidate, one: object, another: object, is_made: bool, says: bool
 ):
     cls = of_a_class(other)
     first = other.thing(cls, 5, one)
     second = cls(3) if is_made else other.thing(cls, 6, another)
     other.states[facts.number_of(second)] = another
+    other.equal = says
     assert first != second
     other.doubts.clear_up(other)
-    assert other.refused is is_doubtful
+    assert other.refused is says
 
 
 def test_of_several_that_are_doubtful_the_first_is_named():

@@ -9,14 +9,19 @@ import builtins
 
 from cruxcell.jobs.separated.proxies.facts import is_opaque
 from cruxcell.jobs.separated.proxies.operations import is_class, mro_of, own_of
+from cruxcell.jobs.separated.proxies.shared_names import is_stdlib
 from cruxcell.values.canonical import NotPlain, TooLarge, canon
+from cruxcell.values.equals import module_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
 _MOST = 64  # comparisons of a script that are asked about
-_MOST_BYTES = 1 << 12  # of what is compared with
+_MOST_BYTES, _MOST_PARTS = 1 << 12, 64  # of what is compared with
+_CONTAINERS = (list, tuple, dict, set, frozenset)
+# Whose classes know their own values alone: what else equals one, the other class says.
+_OF_VALUES = frozenset(["collections", "datetime", "decimal", "fractions", "re", "uuid"])
 _OWN = "cruxcell."
 _BUILTINS = frozenset(map(id, vars(builtins).values()))
 
@@ -68,6 +73,14 @@ def is_bare(other):
     return is_the_script_s and not any(name in own_of(each) for each in own for name in ("__eq__", "__ne__"))
 
 
+def has_nothing_to_say(other):
+    # type: (object) -> bool
+    """Is it `is_bare`, or a value of the library's, which leaves it to other classes what equals it?"""
+    kind = type(other)
+    is_a_value = type(kind) is type and module_of(kind) in _OF_VALUES and is_stdlib(kind) and _is_data(other)
+    return is_a_value or is_bare(other)
+
+
 def is_of_the_harness(frame):
     # type: (Any) -> bool
     return str(frame.f_globals.get("__name__")).startswith(_OWN)
@@ -75,11 +88,29 @@ def is_of_the_harness(frame):
 
 def _may_cross(other):
     # type: (object) -> bool
-    """Is it an object that compares nothing, a class that is known there, or plain data, and of no size?"""
+    """Is it an object that compares nothing, a class that is known there, or plain data, and of no size? Or a container
+    of such, in containers or not?"""
+    pending = [other]  # type: list[Any]
+    for each in pending:
+        if type(each) not in _CONTAINERS:
+            if not _may_cross_alone(each):
+                return False
+        elif len(pending) + len(each) > _MOST_PARTS:
+            return _is_data(other)
+        else:
+            pending += [*each.keys(), *each.values()] if type(each) is dict else each
+    return True
+
+
+def _may_cross_alone(other):
+    # type: (object) -> bool
     if is_class(other):
         return "_remote_class" in own_of(other) or id(other) in _BUILTINS
-    if is_opaque(other) or is_bare(other):
-        return True
+    return is_opaque(other) or "_remote_class" in own_of(type(other)) or is_bare(other) or _is_data(other)
+
+
+def _is_data(other):
+    # type: (object) -> bool
     try:
         canon(other, _MOST_BYTES)
     except (NotPlain, TooLarge):
@@ -88,8 +119,8 @@ def _may_cross(other):
 
 
 _BY_WORD = (
-    "the script took two objects of class %s for different, of which the class says that they are equal, and not all"
-    " that they hold shows it: compare their attributes, or require IN_PROCESS"
+    "the script took two objects of class %s for different, of which the class says that they are equal, and what they"
+    " were made of does not show it: compare their attributes, or require IN_PROCESS"
 )
 _EQUAL = "the script took a %s and a %s for different, of which the program says that they are equal"
 _RAISES = "the script took a %s and a %s for different, of which to compare them raises %s in the program"

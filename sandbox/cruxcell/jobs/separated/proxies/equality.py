@@ -219,8 +219,8 @@ def hold_the_same(link, one, other):
     # type: (Any, object, object) -> bool | None
     """Does their class say that they are equal, and do they hold attributes that are? That is found out here: or every
     value would be the expected one to a class that says so of all. In a set they are not unequal, either, where it says
-    so alone: or a set of one thing, twice, would equal that of this and another. None: it says so of what the test has
-    made, or finds to be different."""
+    so alone: or a set of one thing, twice, would equal that of this and another. None: it says so, and the test does
+    not find it."""
     held = link.notes.held(link, one, other)  # first: `__eq__` may make them the same
     are_alike = type(held[0]) is dict and _are_equal(held[0], held[1])
     are_the_same = are_alike and _count(link, held, one, other)
@@ -231,8 +231,7 @@ def hold_the_same(link, one, other):
     if link.hashed in (number_of(one), number_of(other)):
         link.refuse(_BY_WORD % type(one).__name__)
     link.compared_by_identity = True
-    is_found_otherwise = not are_alike and type(held[0]) is dict and type(held[1]) is dict
-    return None if is_found_otherwise or MADE in (standing_of(one), standing_of(other)) else False
+    return None
 
 
 def holds(link, one, value):
