@@ -26,7 +26,7 @@ class Context:
     def __init__(self) -> None:
         self.stdout, self.stderr = sys.stdout, sys.stderr
         self.helper = SimpleNamespace(hear=None)
-        self.scratch_bytes = 0
+        self.scratch_bytes, self.has_files = 0, False
         self.sent: list[bytes] = []
         self.said: list[list[bytes]] = []
 
