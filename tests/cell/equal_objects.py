@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Any
 
 import pytest
 from cruxcell.jobs.separated.proxies import equality, facts, runs
 from cruxcell.jobs.separated.proxies.doubts import Doubts
-from cruxcell.jobs.separated.proxies.equality import Notes
+from cruxcell.jobs.separated.proxies.notes import Notes
 from cruxcell.jobs.separated.proxies.proxy_classes import make_class
 
 
@@ -34,9 +35,13 @@ class Candidate:
         self.becomes: dict[int, Any] = {}
         self.clears = False
         self.changed: list[bool] = []
+        self.time, self.told, self.tells_changes = 0, dict[int, str](), True
 
-    def present(self, with_values: bool = False) -> list[Any]:
-        return self.here + self.values * with_values
+    def present(self, with_values: bool = False, but: Container[int] = ()) -> list[Any]:
+        return [each for each in self.here if facts.number_of(each) not in but] + self.values * with_values
+
+    def numbers(self) -> list[int]:
+        return list(map(facts.number_of, self.here))
 
     def means_a_class(self, cls: type) -> bool:
         return cls in self.known
@@ -67,7 +72,23 @@ class Candidate:
         self.asked.append((operation, *fields))
         if operation == "special":
             return self.equal
-        return [self.states[facts.number_of(each)] for each in fields[1:]] if self.garbled is None else self.garbled
+        if self.garbled is not None:
+            return self.garbled
+        numbers = list(map(facts.number_of, fields[1:]))
+        told = [self.states[each] for each in numbers]
+        changed = [self.time, *[each for each in self.told if self.shown(each) != self.told[each]]]
+        heard = [] if fields[0] is None else changed[1:]
+        self.told.update({each: self.shown(each) for each in {*numbers, *heard}})
+        return told if fields[0] is None else [*told, changed]
+
+    def shown(self, number: int) -> str:
+        if not self.tells_changes:
+            self.time += 1
+            return str(self.time)
+        try:
+            return repr(self.states[number])
+        except RecursionError:
+            return "deep"
 
     def thing(self, cls: Any, number: int, state: object) -> Any:
         made = object.__new__(cls)

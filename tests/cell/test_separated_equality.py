@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy
 import pytest
-from cruxcell.jobs.separated.proxies import equality, facts, placing
+from cruxcell.jobs.separated.proxies import equality, facts, notes, placing
 from cruxcell.jobs.separated.proxies.doubts import Doubts
-from cruxcell.jobs.separated.proxies.equality import Notes, hold_the_same
+from cruxcell.jobs.separated.proxies.equality import hold_the_same
+from cruxcell.jobs.separated.proxies.notes import Notes
 from cruxcell.jobs.separated.proxies.readings import all_shown
 from equal_objects import Candidate, connected, of_a_class  # noqa: F401 - a fixture among them
 
@@ -188,7 +189,7 @@ def test_nor_is_it_where_an_object_is_given_out_again(other: Candidate, offers: 
 def test_what_a_class_gives_out_is_another_only_if_it_was_there_and_may_have_become_it(
     other: Candidate, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(equality, "_MOST_NOTED", 1)
+    monkeypatch.setattr(notes, "_MOST_NOTED", 1)
     other.notes = Notes()
     cls = of_a_class(other)
     noted, began = other.thing(cls, 5, {"x": 0}), facts.now()

@@ -12,8 +12,8 @@ import uuid
 from typing import Any
 
 import pytest
-from cruxcell.jobs.separated.proxies import equality, libraries, library_values
-from cruxcell.jobs.separated.proxies.equality import Notes
+from cruxcell.jobs.separated.proxies import libraries, library_values, notes
+from cruxcell.jobs.separated.proxies.notes import Notes
 
 UTC = datetime.timezone.utc
 
@@ -26,7 +26,7 @@ def link(monkeypatch: pytest.MonkeyPatch) -> None:
     link = types.SimpleNamespace(value_of=value_of, notes=Notes())
     monkeypatch.setattr(library_values, "connection", [link])
     monkeypatch.setattr(library_values, "fixed_value", fixed_value)
-    monkeypatch.setattr(equality, "number_of", id)
+    monkeypatch.setattr(notes, "number_of", id)
 
 
 def fixed_value(value: Any, make: Any) -> Any:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Container
 from typing import Any
 
 import pytest
-from cruxcell.jobs.separated.proxies import equality, facts
-from cruxcell.jobs.separated.proxies.equality import Notes
+from cruxcell.jobs.separated.proxies import equality, facts, notes
+from cruxcell.jobs.separated.proxies.notes import Notes
 from cruxcell.jobs.separated.proxies.proxy_classes import make_class
 from equal_objects import Candidate, connected, of_a_class  # noqa: F401 - a fixture among them
 
@@ -65,8 +66,9 @@ def test_what_is_noted_is_noted_once_and_with_what_it_leads_to(other: Candidate)
     outer = other.thing(cls, 5, {"x": inner})
 
     # The inner one has not crossed before anybody asked what the outer one holds.
-    def present(with_values: bool = False) -> list[Any]:
-        return [*other.here, *([inner] if other.asked else [])]
+    def present(with_values: bool = False, but: Container[int] = ()) -> list[Any]:
+        here = [*other.here, *([inner] if other.asked else [])]
+        return [each for each in here if facts.number_of(each) not in but]
 
     other.present = present  # type: ignore[method-assign]
     part = cls(1)
@@ -107,8 +109,8 @@ def test_what_never_changes_is_fixed_once_for_all_that_is_noted(other: Candidate
         fixed.append(values)
         assert other.notes.outlast(other, "get", [None, "year"], 0)  # it only asks for them
 
-    monkeypatch.setattr(equality, "fix_values", fix)
-    monkeypatch.setattr(equality, "_MOST_NOTED", 2)
+    monkeypatch.setattr(notes, "fix_values", fix)
+    monkeypatch.setattr(notes, "_MOST_NOTED", 2)
     other.notes = Notes()
     cls = of_a_class(other)
     one, two = other.thing(cls, 5, {"x": 0}), other.thing(cls, 6, {"x": 0})
@@ -145,7 +147,7 @@ def test_what_is_asked_of_one_object_leaves_others_to_be_noted(other: Candidate)
 def test_objects_without_an_equality_take_no_room_from_those_with_one(
     other: Candidate, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(equality, "_MOST_NOTED", 2)
+    monkeypatch.setattr(notes, "_MOST_NOTED", 2)
     other.notes = Notes()
     with_one, without = of_a_class(other), of_a_class(other, "")
     facts.marked(made := other.thing(without, 4, {}), facts.MADE, without, -1)
@@ -156,14 +158,14 @@ def test_objects_without_an_equality_take_no_room_from_those_with_one(
     equals = [other.thing(with_one, 10 + at, {"x": 0}) for at in range(2)]
     other.notes.outlast(other, "get", [None, "x"], 0)
     other.notes.take(other, 0)
-    assert other.asked[1:] == [("states", None, *equals)]
+    assert other.asked[1:] == [("states", 0, *equals)]  # and whether the others hold what they held
 
 
 def test_what_is_in_a_value_is_found_whatever_its_class_says():
     itself: list[Any] = [1]
     itself.append(itself)
     hidden = type("Hidden", (list,), {"__iter__": lambda _: iter(())})([2])
-    assert equality._parts([itself, hidden]) == [1, 2]
+    assert equality.parts_of([itself, hidden]) == [1, 2]
 
 
 def test_a_list_that_holds_itself_is_noted(other: Candidate):
@@ -196,7 +198,8 @@ def test_what_was_noted_before_a_question_holds_after_what_is_asked_while_it_is_
 
 
 def test_how_much_is_noted_is_bounded(other: Candidate, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(equality, "_MOST_NOTED", 3)
+    monkeypatch.setattr(notes, "_MOST_NOTED", 3)
+    monkeypatch.setattr(notes, "_MORE_FOR_EACH", 0)
     other.notes = Notes()
     cls = of_a_class(other)
     for number in range(5):
@@ -252,6 +255,7 @@ def test_which_questions_may_change_what_is_noted(other: Candidate, operation: s
         return {1: named(value[1])} if isinstance(value, dict) else names.get(value, value)
 
     other.thing(cls, 7, {"x": 1})
+    other.tells_changes = False  # all may have
     other.notes.take(other, 0)
     other.notes.outlast(other, operation, named(fields), 0)
     other.asked[:] = []
@@ -319,3 +323,79 @@ def test_what_equals_a_library_s_value_gives_what_it_gave_before_the_script_made
     other.notes.outlast(other, "get", [first, "x"], 0)
     made(3)
     assert first not in ([], [8])  # it did not say
+
+
+def test_what_holds_plain_data_is_told_anew_where_it_has_changed(other: Candidate):
+    cls = of_a_class(other)
+    one, two = other.thing(cls, 5, {"x": 0}), other.thing(cls, 6, {"x": [0]})
+    three = other.thing(cls, 7, {"x": one})
+    other.notes.take(other, 0)
+    for later in ([1], [1, 2]):
+        other.notes.outlast(other, "get", [None, "x"], 0)
+        other.states[6], other.asked[:] = {"x": later}, []
+        other.notes.take(other, 0)
+        assert other.asked == [("states", 0, three), ("states", None, two)]
+        other.asked[:] = []
+        assert other.notes.held(other, one, two) == [{"x": 0}, {"x": later}]
+        assert other.asked == []
+
+
+@pytest.mark.parametrize("answer", [None, [], [{"x": 0}], [[]], [["0"]], [[0, "5"]], [[0, 5.0]], ([0],)])
+def test_who_does_not_say_what_has_changed_is_asked_for_all(other: Candidate, answer: Any):
+    thing = other.thing(of_a_class(other), 5, {"x": 0})
+    other.notes.take(other, 0)
+    other.notes.outlast(other, "get", [None, "x"], 0)
+    asks, other.states[5] = other.ask, {"x": 1}
+    other.asked[:] = []
+
+    def ask(operation: str, *fields: Any) -> Any:
+        found = asks(operation, *fields)
+        return answer if fields[0] is not None else found
+
+    other.ask = ask  # type: ignore[method-assign]
+    other.notes.take(other, 0)
+    assert other.asked == [("states", 0), ("states", None, thing)]
+    assert other.notes.held(other, thing) == [{"x": 1}]
+
+
+def test_what_has_changed_within_a_question_is_not_as_before_when_that_is_answered(other: Candidate):
+    cls = of_a_class(other)
+    outside, inside = other.thing(cls, 5, {"x": 0}), other.thing(cls, 6, {"x": 0})
+    other.notes.take(other, 0)
+    other.states[5] = {"x": 1}
+    other.notes.outlast(other, "call", [cls, "", inside], 1)
+    other.thing(cls, 7, {"x": 0})
+    other.notes.take(other, 1)
+    other.notes.outlast(other, "get", [None, "x"], 1)
+    other.time = 1
+    other.notes.take(other, 1)
+    assert other.notes.held(other, outside) == [{"x": 0}]
+    other.notes.outlast(other, "get", [None, "x"], 0)
+    other.notes.take(other, 0)
+    assert other.notes.held(other, outside) == [{"x": 1}]
+
+
+def test_a_script_may_make_as_many_objects_as_it_likes_if_it_keeps_few(
+    other: Candidate, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(notes, "_MOST_NOTED", 8)
+    other.notes = Notes()
+    cls, result = of_a_class(other), None
+    for number in range(100):
+        other.here[:] = []
+        result = other.thing(cls, number, {"x": number})
+        other.notes.outlast(other, "get", [None, "x"], 0)
+        other.notes.take(other, 0)
+    other.states[99] = {"x": 8}
+    assert other.notes.held(other, result) == [{"x": 99}]
+
+
+def test_how_much_is_looked_at_is_bounded(other: Candidate, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(notes, "_MOST_LOOKED_AT", 4)
+    other.notes = Notes()
+    cls = of_a_class(other)
+    here = [other.thing(cls, 5 + at, {"x": 0}) for at in range(2)]
+    for _ in range(4):
+        other.notes.outlast(other, "get", [None, "x"], 0)
+        other.notes.take(other, 0)
+    assert other.asked == [("states", None, *here), ("states", 0), ("states", 0), ("states", None, *here)]

@@ -181,6 +181,9 @@ TESTS = {
     "cruxcell/jobs/separated/state/decimals.py": [*_LENDING, *_PAIRS],
     "cruxcell/jobs/separated/proxies/deriving.py": ["cell/test_separated_deriving.py", *_PROXIES, *_PAIRS],
     "cruxcell/jobs/separated/proxies/doubts.py": ["cell/test_separated_equality.py", *_PAIRS],
+    "cruxcell/jobs/separated/proxies/notes.py": [
+        "cell/test_separated_notes.py", "cell/test_separated_equality.py", *_PAIRS,
+    ],
     "cruxcell/jobs/separated/proxies/equality.py": [
         "cell/test_separated_equality.py", "cell/test_separated_notes.py", *_PROXIES, *_PAIRS,
     ],
@@ -218,6 +221,7 @@ TESTS = {
     "cruxcell/jobs/separated/proxies/readings.py": ["cell/test_separated_equality.py", *_PAIRS],
     "cruxcell/jobs/separated/exchange/link.py": ["cell/test_link.py", "cell/test_link_asking.py", *_PAIRS],
     "cruxcell/jobs/separated/crossing/numbered.py": ["cell/test_separated_numbered.py", *_OBJECTS, *_PAIRS],
+    "cruxcell/jobs/separated/crossing/told_states.py": ["cell/test_separated_told_states.py", *_PAIRS],
     "cruxcell/jobs/separated/crossing/objects.py": [*_OBJECTS, "cell/test_separated_imported_first.py", *_PAIRS],
     "cruxcell/jobs/separated/proxies/marks.py": [
         "cell/test_separated_marks.py", "cell/test_separated_permissions.py", *_PAIRS,

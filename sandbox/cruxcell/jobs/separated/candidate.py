@@ -10,6 +10,7 @@ from cruxcell.analysis.parsing import PROGRAM, Invalid, compile_text
 from cruxcell.jobs import stand_ins
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
 from cruxcell.jobs.separated.crossing.classes import state_of
+from cruxcell.jobs.separated.crossing.told_states import ToldStates, unshared
 from cruxcell.jobs.separated.exchange.link import CALL, Link, connect
 from cruxcell.jobs.separated.proxies.awaiting import Awaited
 from cruxcell.jobs.separated.proxies.copies import copied
@@ -117,6 +118,7 @@ class _Server:
         self.link.more["threads"] = self._looking(lambda _target: threads_of(self.link))
         self._traced = Traced()
         self.link.more.update(trace=self._traced.trace, traced=self._traced.traced)
+        self._told = ToldStates(self.link.objects.shown)
         self._own = (sys.stdin, builtins.input)
         self.link.before_answer = self.refresh
         connect(self.link)
@@ -153,9 +155,13 @@ class _Server:
         # type: (Any, bool, object, object) -> Any
         return self.run(copied, [target, is_deep, ours, theirs], {})
 
-    def states(self, _target, *values):
-        # type: (object, Any) -> list[dict[str, Any]]
-        return [self.run(state_of, [each], {}) for each in values]
+    def states(self, since, *values):
+        # type: (Any, Any) -> list[Any]
+        """What these hold; if `since` is a time, then what has changed since."""
+        are_plain = list(map(self._told.tell, values))
+        found = [self.run(state_of, [each], {}) for each in values]  # type: list[Any]
+        found = [unshared(each) if is_plain else each for each, is_plain in zip(found, are_plain)]
+        return found if since is None else [*found, self._told.changed(since)]
 
     def derive(self, _target, *told):
         # type: (object, Any) -> type

@@ -20,9 +20,10 @@ from cruxcell.jobs.separated.proxies.awaiting import Lent
 from cruxcell.jobs.separated.proxies.compared_tables import ComparedTables
 from cruxcell.jobs.separated.proxies.copies import copied
 from cruxcell.jobs.separated.proxies.doubts import Doubts
-from cruxcell.jobs.separated.proxies.equality import BECAME, Notes, hold_what_is_made, hold_what_was_made, shown_by
+from cruxcell.jobs.separated.proxies.equality import BECAME, hold_what_is_made, hold_what_was_made, shown_by
 from cruxcell.jobs.separated.proxies.facts import now, number_of
 from cruxcell.jobs.separated.proxies.marks import keep_unmarked
+from cruxcell.jobs.separated.proxies.notes import Notes
 from cruxcell.jobs.separated.proxies.runs import exited, is_exit
 from cruxcell.jobs.separated.proxies.signatures import outline_of
 from cruxcell.jobs.separated.rules.configurations import follow_named

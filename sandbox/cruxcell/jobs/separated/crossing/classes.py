@@ -282,23 +282,32 @@ _Member = type(type("_", (), {"__slots__": ("a",)}).__dict__["a"])
 _Dict = type(type("_", (), {}).__dict__["__dict__"])
 
 
+def holders_of(cls):
+    # type: (Any) -> tuple[list[Any], list[tuple[str, Any]], Any]
+    """Where an object of this class itself holds something: what makes of it the plain value that it is at bottom; its
+    slots, of which the last of a name counts; what gives its `__dict__`, which is no property of the program's."""
+    classes = mro_of(cls)
+    contents = [AS_PLAIN[each] for each in classes if id(each) in PLAIN_ONES and each in AS_PLAIN]
+    members = [item for each in classes for item in own_of(each).items()]
+    slots = [(name, member.__get__) for name, member in members if type(member) is _Member]
+    attributes = [own_of(each)["__dict__"].__get__ for each in classes if type(own_of(each).get("__dict__")) is _Dict]
+    return contents, slots, attributes[0] if attributes else None
+
+
 def state_of(target):
     # type: (Any) -> dict[str, Any]
     """The attributes that an object itself holds: what is in its `__dict__` and in its slots; and what it is as a
     container, number or text."""
+    contents, slots, attributes = holders_of(type(target))
     found = {}  # type: dict[str, Any]
-    for cls in mro_of(type(target)):
-        if cls in AS_PLAIN:
-            found[CONTENT] = AS_PLAIN[cls](target)
-        for name, member in own_of(cls).items():
-            if type(member) is _Member:
-                try:
-                    found[name] = member.__get__(target)
-                except AttributeError:  # it holds none by now
-                    continue
-    for cls in mro_of(type(target)):
-        if type(own_of(cls).get("__dict__")) is _Dict:  # no property of the program's
-            found.update(own_of(cls)["__dict__"].__get__(target))
-            break
+    for content in contents:  # the last counts
+        found[CONTENT] = content(target)
+    for name, slot in slots:
+        try:
+            found[name] = slot(target)
+        except AttributeError:  # it holds none by now
+            continue
+    if attributes is not None:
+        found.update(attributes(target))
     found.pop("__orig_class__", None)  # what made it, `Stack[int]`, is not what it holds
     return found

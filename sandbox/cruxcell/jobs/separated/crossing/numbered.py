@@ -10,7 +10,7 @@ from cruxcell.values.containers import Garbled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any  # noqa: F401 - in type comments
+    from typing import Any, Collection, Container  # noqa: F401 - in type comments
 
 MAX_OBJECTS = 1 << 17
 
@@ -104,10 +104,16 @@ class Held:
         reference = self._living.get(number)
         return reference() if reference is not None else None
 
-    def present(self, with_values=False):
-        # type: (bool) -> list[Any]
-        """The proxies of opaque objects that this end holds; values with a class of their own, too."""
-        found = [reference() for reference in list(self._living.values())]
+    def numbers(self):
+        # type: () -> Collection[int]
+        """Those of the opaque objects that this end holds."""
+        return self._living.keys()
+
+    def present(self, with_values=False, but=()):
+        # type: (bool, Container[int]) -> list[Any]
+        """The proxies of opaque objects that this end holds, without those of some numbers; values with a class of
+        their own, too."""
+        found = [reference() for number, reference in list(self._living.items()) if number not in but]
         return [each for each in found if each is not None] + (list(self._kept.values()) if with_values else [])
 
     def take(self, number, value, weak):

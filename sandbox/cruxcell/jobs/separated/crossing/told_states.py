@@ -1,0 +1,75 @@
+"""What the test was told that objects of the candidate hold: which of them have changed since."""
+
+from marshal import dumps
+
+from cruxcell.jobs.separated.crossing.classes import holders_of
+from cruxcell.jobs.separated.crossing.numbered import Shown  # noqa: F401 - in type comments
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any  # noqa: F401 - in type comments
+
+_LARGEST = 1 << 10  # bytes that are kept of an object
+_IN_FULL = 2  # a version of the format that says nothing of how often something is referred to
+
+
+class ToldStates:
+    """Of each object the bytes that its plain data comes to, so that nothing of the program's is kept alive."""
+
+    def __init__(self, shown):
+        # type: (Shown) -> None
+        self._shown = shown
+        self._told = {}  # type: dict[int, tuple[bytes | None, int]]  # by number; with when it was seen to change
+        self._time = 0
+
+    def tell(self, value):
+        # type: (object) -> bool
+        """The test is about to be told what this holds. Is that plain data alone?"""
+        number, now = self._shown.known(value), _bytes_of(value, {})
+        if number is not None:
+            told = self._told.get(number)
+            if told is not None and told[0] != now:
+                self._time += 1
+            self._told[number] = now, self._time
+        return now is not None
+
+    def changed(self, since):
+        # type: (int) -> list[int]
+        """The time by now, and the numbers of what has changed after that time, or may have."""
+        self._time += 1
+        values, holders, told = self._shown.values, {}, self._told  # type: Any, dict[int, Any], Any
+        self._told, found = {}, [self._time]
+        for number, (before, when) in told.items():
+            if number in values:  # else the test has let go of it
+                now = _bytes_of(values[number], holders) if before is not None else None
+                seen = when if now is not None and now == before else self._time
+                self._told[number] = now, seen
+                if seen > since:
+                    found.append(number)
+        return found
+
+
+def _bytes_of(value, holders):
+    # type: (Any, dict[int, Any]) -> bytes | None
+    """None where it is not plain data alone. No code of the program's runs."""
+    kind = type(value)
+    if id(kind) not in holders:
+        holders[id(kind)] = holders_of(kind)
+    contents, slots, attributes = holders[id(kind)]
+    if contents:
+        return None
+    try:
+        held = attributes(value) if attributes is not None else None
+        found = dumps([held, *[slot(value) for _, slot in slots]] if slots else held, _IN_FULL)
+    except (AttributeError, ValueError):  # a slot that holds nothing; of a type of its own, or too deep
+        return None
+    return found if len(found) <= _LARGEST else None
+
+
+def unshared(value):
+    # type: (Any) -> Any
+    """Plain data in containers that the test does not come to have as well, which would be looked at ever after."""
+    kind = type(value)
+    if kind is dict:
+        return {key: unshared(each) for key, each in value.items()}
+    return kind(map(unshared, value)) if kind in (list, tuple, set, frozenset) else value
