@@ -82,8 +82,9 @@ class Notes:
     def _fresh(self, link):
         # type: (Any) -> list[Any]
         """The objects that may have to be asked about."""
-        found = link.objects.held.present(but=self._held if self._left else self._fixed)  # type: list[Any]
-        return [each for each in found if number_of(each) not in self._before] if self._before else found
+        known = self._held if self._left else self._fixed  # type: Any
+        found = link.objects.held.present(but={*known, *self._before} if self._before else known)  # type: list[Any]
+        return found
 
     def _choose_what_to_look_at(self, link):
         # type: (Any) -> None
