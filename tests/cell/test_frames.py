@@ -19,7 +19,7 @@ def u32(number: int) -> bytes:
 @pytest.mark.parametrize("fields", [[], [b""], [b"a"], [b"a", b"", b"bc" * 1000]])
 def test_what_is_packed_is_unpacked(fields):
     assert frames.unpack(frames.pack(fields)) == fields
-    assert frames.split(frames.frame(fields)) == ([fields], len(frames.frame(fields)))
+    assert frames.split(frames.frame(fields), None, 2) == ([fields], len(frames.frame(fields)))
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_frames_are_bounded_in_number():
 def test_what_is_not_whole_yet_is_left():
     whole = frames.frame([b"one"]) + frames.frame([b"two", b"3"])
     for at in range(len(whole)):
-        found, used = frames.split(whole[:at])
+        found, used = frames.split(whole[:at], None, 2)
         assert whole[:used] == b"".join(map(frames.frame, found))
         assert len(found) == (0 if at < 11 else 1)
 
@@ -60,7 +60,7 @@ def test_what_is_not_whole_yet_is_left():
 def test_frames_before_a_bad_one_are_kept():
     found: list[list[bytes]] = []
     with pytest.raises(FrameError):
-        frames.split(frames.frame([b"good"]) + u32(1) + b"\0" + frames.frame([b"unread"]), found)
+        frames.split(frames.frame([b"good"]) + u32(1) + b"\0" + frames.frame([b"unread"]), found, 3)
     assert found == [[b"good"]]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable, Container
 from datetime import date
 from decimal import Decimal
@@ -10,7 +11,7 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
-from cruxcell.jobs.separated.proxies import facts, remote
+from cruxcell.jobs.separated.proxies import asking, facts, remote
 from cruxcell.jobs.separated.proxies.facts import (
     DERIVED,
     HANDED_OVER,
@@ -144,6 +145,24 @@ def test_what_the_test_has_made_is_tested_by_what_its_class_says(other: Other):
     for mixed in (lambda: new < 8, lambda: new < before, lambda: before < new, lambda: new + before):
         with pytest.raises(TypeError, match="is for the candidate to say"):
             mixed()
+
+
+def test_where_code_looks_only_whether_a_comparison_raises():
+    found: list[bool] = []
+
+    class Noting:
+        def __lt__(self, _other: object) -> bool:
+            found.append(asking.is_dropped(sys._getframe(1)))
+            return True
+
+        __call__ = __getitem__ = __lt__
+
+    noting = Noting()
+    noting < 1
+    assert (noting < 1, noting < 1 < 2) == (True, True)
+    noting(1)
+    noting[1]
+    assert found == [True, False, False, False, False]
 
 
 def test_what_comes_of_a_made_object_and_a_value_is_another_object(other: Other):

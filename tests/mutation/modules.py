@@ -229,7 +229,7 @@ TESTS = {
     "cruxcell/jobs/separated/proxies/operations.py": [
         "cell/test_separated_permissions.py", _ASKS, *_PAIRS,
     ],
-    "cruxcell/jobs/separated/proxies/placing.py": [*_PROXIES, *_OBJECTS, "cell/test_separated_equality.py", *_PAIRS],
+    "cruxcell/jobs/separated/proxies/placing.py": [*reversed(_PROXIES), *_OBJECTS, "cell/test_separated_equality.py", *_PAIRS],
     "cruxcell/jobs/separated/rules/program_names.py": ["cell/test_separated_names.py", *_PAIRS],
     "cruxcell/jobs/separated/proxies/copies.py": ["cell/test_separated_copies.py", *_PAIRS],
     "cruxcell/jobs/separated/rules/pickles.py": ["cell/test_separated_pickles.py", *_PAIRS],
@@ -244,13 +244,13 @@ TESTS = {
         "cell/test_separated_redirected.py", "cell/test_separated_alongside.py", *_PAIRS,
     ],
     "cruxcell/jobs/separated/proxies/remote.py": [
-        "cell/test_separated_remote.py", *_PROXIES, "cell/test_separated_deriving.py", *_OBJECTS, *_PAIRS,
+        "cell/test_separated_remote.py", "cell/test_separated_deriving.py", *_PROXIES, *_OBJECTS, *_PAIRS,
     ],
     "cruxcell/jobs/separated/proxies/facts.py": [
         *_PROXIES, "cell/test_separated_equality.py", "cell/test_separated_notes.py", *_OBJECTS, *_PAIRS,
     ],
     "cruxcell/jobs/separated/proxies/told.py": ["cell/test_separated_remote.py", *_PROXIES, *_OBJECTS, *_PAIRS],
-    "cruxcell/jobs/separated/proxies/runs.py": [*_PROXIES, *_PAIRS],
+    "cruxcell/jobs/separated/proxies/runs.py": [*reversed(_PROXIES), *_PAIRS],
     "cruxcell/jobs/separated/proxies/signatures.py": [_LOOKING, *_PAIRS],
     "cruxcell/jobs/separated/rules/script.py": ["cell/test_separated_scripts.py", *_PAIRS],
     "cruxcell/jobs/separated/rules/own_code.py": [
@@ -292,7 +292,7 @@ TESTS = {
     "cruxcell/values/calendars.py": ["cell/test_calendars.py"],
     "cruxcell/values/generics.py": ["cell/test_generics.py"],
     "cruxcell/values/cells.py": ["cell/test_cells.py", *_TABLES, *_PAIRS],
-    "cruxcell/values/owned.py": [*_VIEWS, *_PAIRS],
+    "cruxcell/values/owned.py": [*reversed(_VIEWS), *_PAIRS],
     "cruxcell/values/views.py": [*_VIEWS, *_PAIRS],
     "cruxcell/values/canonical.py": [*_VALUES, "fuzz/test_fuzz_values.py"],
     "cruxcell/values/equals.py": [*_VALUES, "fuzz/test_fuzz_values.py"],
