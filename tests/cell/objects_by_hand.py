@@ -45,10 +45,10 @@ class End:
         self.containers.settle()
         return written.bytes(1 << 20)
 
-    def reads(self, data: bytes) -> Any:
+    def reads(self, data: bytes, depth: int = 1) -> Any:
         runs.connection[:] = [self]
         reader = Reader(data, self.containers, self.objects)
-        value = reader.checked(reader.value, 1)
+        value = reader.checked(reader.value, depth)
         reader.end()
         self.containers.settle()
         return value

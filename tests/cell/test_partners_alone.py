@@ -120,6 +120,8 @@ def test_the_place_of_a_thread_that_has_ended_is_taken_again_if_it_is_of_this_en
     end._questions[number] = []
     assert [end._free_number(), end._free_number()] == [number + partners._PLACES, then]
     assert end._questions == {}
+    end._numbers[NOBODY] = [number + partners._PLACES]
+    assert end._free_number() == number + 2 * partners._PLACES, "who has had a number may still be answered"
     end._numbers[NOBODY] = [number ^ 1]
     assert end._free_number() == then + 2
     assert end._numbers == {ME: [8]}

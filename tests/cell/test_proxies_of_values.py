@@ -195,6 +195,7 @@ def test_what_comes_of_two_flags_is_a_flag_where_it_is_the_number(other: Other):
     with pytest.raises(Exception, match="is not what the plain type gives"):
         assert one | two
     assert len(three) == 2
+    assert "__and__" not in own_dict(other.cls(int, offers="IntFlag __or__"))
 
 
 def test_a_candidate_asks_what_comes_of_flags_of_the_test_s():
@@ -210,3 +211,5 @@ def test_only_objects_look_for_methods_that_every_object_has_and_only_in_the_tes
     either.named = frozenset(["__init__"])
     has = ["__getattribute__" in own_dict(each) for each in (either.cls(), either.cls(int))]
     assert has == [either.is_test, False]
+    thing = either.thing()
+    assert (thing.__class__, either.asked) == (type(thing), [])

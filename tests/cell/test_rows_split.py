@@ -142,6 +142,7 @@ NONE = {
     "assertions with stars": "assert f(*[1]) == 1",
     "assertions with names by stars": "assert f(**{'x': 1}) == 1",
     "assertions with what is bound in between": "assert f(1) == 1\ny = 2\nassert f(2) == y",
+    "rows of types": "for x in [float]:\n    assert f(x) == 1",
     "assertions of a set": "assert len(f({1})) == 1",
     "assertions behind a call": "x = f(0)\nassert set(f(1)) == {1}\nassert set(f(2)) == {2}",
     "assertions behind a call in a check": "def check(g):\n    x = g(0)\n    assert set(g(1)) == {1}\ncheck(f)",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import sys
 import time
 from collections.abc import Iterator
@@ -48,6 +49,7 @@ def test_what_is_awaited_may_be_closed_or_thrown_into(awaited: Awaited):
     target = sleeps()
     assert awaited.step(target, "send", None) is None
     assert (awaited.step(target, "close"), awaited._runs) == (None, {})
+    assert inspect.getcoroutinestate(target) == "CORO_CLOSED"
     target = sleeps()
     assert awaited.step(target, "send", None) is None
     with pytest.raises(KeyError, match="thrown"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import sys
 from typing import Any
 
 from cruxcell.jobs.separated.state.borrowing import Borrower
@@ -25,3 +26,12 @@ def test_what_the_program_has_when_the_script_sets_it_anew_is_what_it_gets_back(
             assert vars(owner)["exists"] is its
     finally:
         owner.exists = before  # type: ignore[method-assign]
+
+
+def test_a_program_may_go_as_deep_as_the_script_says_beside_what_is_on_the_stack():
+    before = sys.getrecursionlimit()
+    try:
+        Borrower({}, 7).take("depth", "", "", False, before)
+        assert sys.getrecursionlimit() == before + 7
+    finally:
+        sys.setrecursionlimit(before)

@@ -100,3 +100,11 @@ def test_what_is_no_answer_ends_the_script(other: Other, answer: object):
     with pytest.raises(TypeError, match="what it has copied"):
         copy.deepcopy(other.thing())
     assert copies._waiting == {}
+
+
+def test_there_may_be_many_copies(other: Other):
+    value = other.thing()
+    other.answers["copy"] = lambda: (value, "memo")
+    for _ in range(100):
+        assert copy.deepcopy(value) is value
+    assert len({each[-1] for each in other.asked}) == 100

@@ -44,6 +44,24 @@ def test_an_error_that_is_made_of_its_args_says_no_more(
     assert exceptions.constructor_arguments(Signal("a")) is None
 
 
+def test_only_errors_are_causes_and_contexts():
+    before, cause, context = ValueError(), KeyError(), IndexError()
+    for given, found in [
+        ((cause, context), (cause, cause)),
+        ((None, context), (None, context)),
+        ((1, context), (None, context)),
+        ((None, (context,)), (None, context)),
+        ((None, (1,)), (None, None)),
+        ((None, ()), (None, None)),
+        ((None, False), (None, None)),
+        ((None, None), (None, before)),
+    ]:
+        error = TypeError()
+        error.__context__ = before
+        exceptions.have_causes(error, *given)
+        assert (error.__cause__, error.__context__) == found
+
+
 def test_notes_and_how_an_error_is_shown():
     plain, noted = ValueError("a"), ValueError("a")
     noted.__dict__["__notes__"] = ["one", 2, "three"]

@@ -162,6 +162,11 @@ def test_what_may_change_is_what_it_is_now_and_is_not_asked_before():
     assert vars(own) == {}
 
 
+def test_what_never_changes_gives_no_other_value_later():
+    fixed, own = stand(["~decimal:Decimal"])(), stand(["~collections:UserList"])()
+    assert [library_values.may_change(each) for each in (fixed, own, 1)] == [False, True, False]
+
+
 def test_an_object_equals_itself_as_what_it_gives_does():
     kind = stand(["~collections:UserList"], data=float("nan"))
     own = kind()

@@ -56,7 +56,11 @@ class Link:
     said: Any = None
     alongside: Any = None
 
-    def ask(self, *_question: object) -> Any:
+    def __init__(self) -> None:
+        self.asked: list[tuple[object, ...]] = []
+
+    def ask(self, *question: object) -> Any:
+        self.asked.append(question)
         return self.said
 
     def refuse(self, why: str) -> None:
@@ -132,10 +136,11 @@ def test_hints_are_a_dict_of_names_and_those_of_the_script_are_its_own(monkeypat
         with pytest.raises(TypeError, match="does not say what the annotations are"):
             typing.get_type_hints(remote)
     link.said = {"a": str}
-    assert typing.get_type_hints(remote, include_extras=True) == {"a": str}
+    assert typing.get_type_hints(remote, include_extras=True) == typing.get_type_hints(remote) == {"a": str}
+    assert [each[2] for each in link.asked[-2:]] == [True, False]
     given = typing.get_type_hints(remote, None, {"Link": float})
     assert given == {"a": int, "b": float, "return": type(None)}, "with names of the script's it evaluates by itself"
-    assert typing.get_type_hints(Link.ask) == {"_question": object, "return": Any}
+    assert typing.get_type_hints(Link.ask) == {"question": object, "return": Any}
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from cruxcell.jobs.separated.proxies import facts, remote
-from cruxcell.values.containers import Garbled
+from cruxcell.values.containers import MAX_DEPTH, Garbled
 from link_messages import text, u32
 from objects_by_hand import ERROR, INT, LIST, OPAQUE, End, described, error, nested_bases, shared, small, tests_end  # noqa: F401 - fixtures among them
 
@@ -56,6 +56,11 @@ own_dict: Any = vars(type)["__dict__"].__get__  # of a proxy's class: `vars` ask
 def test_what_no_candidate_may_say(test: End, data: bytes, why: str | None):
     with pytest.raises(Garbled, match=why):
         test.reads(data)
+
+
+def test_a_class_is_a_level_below_its_object(test: End):
+    with pytest.raises(Garbled, match="a depth"):
+        test.reads(b"o" + u32(1) + OPAQUE, MAX_DEPTH + 20)
 
 
 def test_a_value_keeps_its_class_and_changes_with_a_new_one(test: End):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import re
+import sys
 from collections import Counter, OrderedDict, defaultdict, deque, namedtuple
 from datetime import date, datetime, time, timedelta, timezone, tzinfo
 from decimal import Decimal
@@ -317,6 +318,14 @@ LIKES = [
 @pytest.mark.parametrize("one", LIKES, ids=repr)
 def test_what_equals_only_its_like_is_equal_to_nothing_else(one):
     assert [canon(one) == canon(other) for other in LIKES] == [one == other for other in LIKES]
+
+
+@pytest.mark.parametrize("loaded", [None, "no module"])
+def test_what_says_it_is_of_a_module_that_is_not_there_equals_nothing(monkeypatch: pytest.MonkeyPatch, loaded: object):
+    kind = type("Fraction", (), {"__module__": "fractions"})
+    monkeypatch.setitem(sys.modules, "fractions", loaded)
+    with pytest.raises(NotPlain):
+        canon(kind())
 
 
 WHOLE = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]

@@ -163,7 +163,7 @@ TESTS = {
     "cruxcell/jobs/expressions.py": ["cell/test_expressions_job.py", "daemon/test_sharing.py", _WORKERS],
     "cruxcell/jobs/separated/exchange/alongside.py": ["cell/test_separated_alongside.py", _ASKS, _ANSWERS, *_PAIRS],
     "cruxcell/jobs/separated/proxies/asking.py": [*_PROXIES, *_OBJECTS, *_PAIRS],
-    "cruxcell/jobs/separated/proxies/flags.py": [*_PROXIES, *_PAIRS],
+    "cruxcell/jobs/separated/proxies/flags.py": [*reversed(_PROXIES), *_PAIRS],
     "cruxcell/jobs/separated/proxies/members.py": ["cell/test_separated_members.py", *_PROXIES, *_PAIRS],
     "cruxcell/jobs/separated/proxies/counting.py": ["cell/test_separated_counting.py", *_PROXIES, *_PAIRS],
     "cruxcell/jobs/separated/proxies/awaiting.py": [*_AWAITING, *_PAIRS],
@@ -229,7 +229,9 @@ TESTS = {
     "cruxcell/jobs/separated/proxies/operations.py": [
         "cell/test_separated_permissions.py", _ASKS, *_PAIRS,
     ],
-    "cruxcell/jobs/separated/proxies/placing.py": [*reversed(_PROXIES), *_OBJECTS, "cell/test_separated_equality.py", *_PAIRS],
+    "cruxcell/jobs/separated/proxies/placing.py": [
+        *reversed(_PROXIES), *_OBJECTS, "cell/test_separated_equality.py", *_PAIRS,
+    ],
     "cruxcell/jobs/separated/rules/program_names.py": ["cell/test_separated_names.py", *_PAIRS],
     "cruxcell/jobs/separated/proxies/copies.py": ["cell/test_separated_copies.py", *_PAIRS],
     "cruxcell/jobs/separated/rules/pickles.py": ["cell/test_separated_pickles.py", *_PAIRS],
