@@ -1,4 +1,4 @@
-"""The cruxbox daemon: the trusted side."""
+"""The cruxbox daemon: the trusted part."""
 
 import os
 

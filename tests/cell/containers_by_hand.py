@@ -35,7 +35,7 @@ class Ends:
         return again
 
     def refresh(self) -> None:
-        """Bring the other end up to date."""
+        """Bring the other half up to date."""
         for number in self.one.changed():
             writer = Writer(self.one)
             writer.content(self.one.touch(number), 0)
@@ -45,7 +45,7 @@ class Ends:
         self.settle()
 
     def turned(self) -> Ends:
-        """The same connection, seen from the other end."""
+        """The same connection, seen from the other half."""
         ends = Ends()
         ends.one, ends.other = self.other, self.one
         return ends

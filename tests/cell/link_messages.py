@@ -1,4 +1,4 @@
-"""Messages of a link as bytes, an end of one in this process, and the other end."""
+"""Messages of a link as bytes, one half in this process, and the other."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def message(kind: bytes, number: int, *values: bytes, changed: bytes = b"", gone
 
 
 class Other:
-    """The other end: a socket."""
+    """The other half: a socket."""
 
     def __init__(self, line: socket.socket) -> None:
         self.line = line

@@ -1,4 +1,4 @@
-"""Values of pandas, and what the other end has of them."""
+"""Values of pandas, and what the other half has of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Time zones and distances of pytz and dateutil are at the other end what they were; nothing else is taken for one."""
+"""Time zones and distances of pytz and dateutil are in the other half what they were; nothing else is taken for one."""
 
 from __future__ import annotations
 

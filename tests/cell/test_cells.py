@@ -15,7 +15,7 @@ HOME, OWN = object(), object()
 
 
 class AtHome(Writer):
-    """To which one object is the other end's."""
+    """To which one object is the other half's."""
 
     def is_home(self, value: Any) -> bool:
         return value is HOME
@@ -30,7 +30,7 @@ def circle(value: object) -> list[Any]:
 CROSS: dict[str, tuple[Any, bool]] = {
     "data": (pandas.Series([Decimal(1), "a", None]), True),
     "no objects": (pandas.array([1], dtype="Int64"), True),
-    "an object of the other end's": (pandas.Series([HOME, 1]), True),
+    "an object of the other half's": (pandas.Series([HOME, 1]), True),
     "one in a list": (pandas.Series([[HOME, 1], None]), True),
     "one in a list that holds itself": (pandas.Series([circle(HOME), None]), True),
     "one of its own": (pandas.Series([HOME, OWN]), False),
@@ -48,7 +48,7 @@ def test_a_table_crosses_if_all_that_it_holds_does(name: str):
 
 
 class Proxies(type):
-    """Of the classes of what stands for an object of the other end."""
+    """Of the classes of what stands for an object of the other half."""
 
 
 class Theirs(metaclass=Proxies):

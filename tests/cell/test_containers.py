@@ -76,7 +76,7 @@ def test_the_other_end_gets_what_changed_and_nothing_else(name: str):
 
 
 class Rows(list):  # type: ignore[type-arg]
-    """What the other end calls a list."""
+    """What the other half calls a list."""
 
     def __iter__(self) -> Any:
         raise AssertionError

@@ -353,7 +353,7 @@ def test_what_the_other_end_lets_go_of_is_released(other: Other):
     link.objects.held.dead = dict.fromkeys([9])
     link.ask("names", None)
     assert (kept in link.objects.shown, container in link.containers.entries) == (False, False)
-    assert [head for _, head, _ in other.got()] == [u32(1, 0, 9)]  # and so it is told what this end lets go of
+    assert [head for _, head, _ in other.got()] == [u32(1, 0, 9)]  # and so it is told what this half lets go of
 
 
 def test_a_connection_that_is_closed_is_the_end(other: Other, monkeypatch: pytest.MonkeyPatch):

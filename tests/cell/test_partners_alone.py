@@ -1,4 +1,4 @@
-"""What one end does for its threads, each step by itself: the link is played, and no other thread takes part."""
+"""What one half does for its threads, each step by itself: the link is played, and no other thread takes part."""
 
 from __future__ import annotations
 

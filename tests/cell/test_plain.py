@@ -241,7 +241,7 @@ def text(value: str) -> bytes:
 
 
 def new(tag: bytes, *counts: int) -> bytes:
-    """The head of a container of the other side, with number 0 and so many items."""
+    """The head of a container of the other half, with number 0 and so many items."""
     return tag + u32(0) + b"".join(map(u32, counts))
 
 
@@ -260,7 +260,7 @@ GARBLED = {
     "a short float": b"fabc",
     "a NaN that is none": b"u" + struct.pack(">dd", 1.0, 0.0) + u32(0),
     "a short NaN": b"u" + struct.pack(">d", float("nan")),
-    "a NaN with a number of this side": b"u" + struct.pack(">dd", float("nan"), 0.0) + u32(1),
+    "a NaN with a number of this half": b"u" + struct.pack(">dd", float("nan"), 0.0) + u32(1),
     "a decimal NaN that is none": b"Wd" + u32(1) + b"s" + u32(1) + b"1" + u32(0),
     "a decimal NaN without a number": b"Wd" + u32(1) + b"s" + u32(3) + b"nan",
     "a NaN of a fraction": b"Wf" + u32(2) + b"j\1\0\0\0" * 2 + u32(0),
@@ -273,7 +273,7 @@ GARBLED = {
     "a factory that is missing": b"D" + u32(0),
     "a factory that is an object": b"D" + u32(0) + b"=" + b"o" + u32(1) + u32(0),
     "a number twice": new(b"l", 1) + new(b"l", 0),
-    "a number of this side": b"l" + u32(1) + u32(0),
+    "a number of this half": b"l" + u32(1) + u32(0),
     "a number nobody gave": b"@" + u32(8),
     "an object where there is no connection": b"o" + u32(1) + NONE,
     "too deep": b"".join(b"l" + u32(2 * depth) + u32(1) for depth in range(5000)) + NONE,

@@ -25,7 +25,7 @@ from other_half import Other, connected, either_half, other_half, own_dict  # no
         ("Mine", (), {}, "makes no class"),
     ],
 )
-def test_what_cannot_be_a_class_of_the_other_side(other: Other, name: str, more: tuple, members: dict, why: str):
+def test_what_cannot_be_a_class_of_the_other_half(other: Other, name: str, more: tuple, members: dict, why: str):
     other.answers["derive"] = other.cls()
     with pytest.raises(TypeError, match=why):
         type(name, (*more, other.cls()), members)

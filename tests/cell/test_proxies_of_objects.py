@@ -334,7 +334,7 @@ def test_what_an_object_says_it_is_of(other: Other):
     assert not hasattr(type(thing), "__get__")
 
 
-def test_an_array_of_the_other_side_is_the_plain_one_that_it_is(other: Other):
+def test_an_array_of_the_other_half_is_the_plain_one_that_it_is(other: Other):
     numpy = pytest.importorskip("numpy")
     thing = other.thing("__array__")
     other.answers["special"] = numpy.array([1, 2])

@@ -63,7 +63,7 @@ def test_an_error_tells_what_it_told(either: Other):
     assert [each[0::2] for each in either.asked] == [("set", "code"), ("set", "__wrapped__")]
 
 
-def test_copies_are_the_other_side_s(either: Other):
+def test_copies_are_the_other_half_s(either: Other):
     thing, own = either.thing(), either.thing("__copy__ __deepcopy__")
     assert not hasattr(thing, "__copy__")
     either.answers["copy"] = [8, (9, None)] * 2

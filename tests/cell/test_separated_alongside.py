@@ -43,7 +43,7 @@ def test_what_runs_code_of_the_script_s(operation: str, target: Any, is_so: bool
 
 
 class Link:
-    """The test's end."""
+    """The test's half."""
 
     has_answered = False
     threads = SimpleNamespace(outside=lambda function: function())
@@ -147,7 +147,7 @@ def test_what_the_script_hears_it_hears_after_a_question_in_the_midst_of_it(
 
 
 class Asked(Link):
-    """The test's end; all that it tells and asks is in `done`."""
+    """The test's half; all that it tells and asks is in `done`."""
 
     def __init__(self, done: list[Any]) -> None:
         self.done, self.open, self.is_reader = done, 0, False

@@ -14,7 +14,7 @@ from cruxcell.jobs.separated.proxies.operations import SPECIAL
 
 
 def lent_until_done(lent: Lent, target: object) -> object:
-    """Steps it as the other side does; so often that it has to have waited in between."""
+    """Steps it as the other half does; so often that it has to have waited in between."""
     for _ in range(1000):
         try:
             assert lent.step(target, "send", None) is None
@@ -68,7 +68,7 @@ def test_what_is_awaited_of_this_side_ends_in_its_order(delays: tuple[int, ...])
 
 
 def test_what_is_begun_late_is_not_late():
-    """Its time begins when that of the first does, in which the other side begins them all."""
+    """Its time begins when that of the first does, in which the other half begins them all."""
     lent = Lent()
     targets = [slept(1, 0.03), slept(2, 0.02)]
 

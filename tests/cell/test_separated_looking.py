@@ -1,4 +1,4 @@
-"""What is shown of names, classes, functions and sources of the other side."""
+"""What is shown of names, classes, functions and sources of the other half."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_of_all_names_those_are_shown_that_a_statement_can_bind():
 
 
 class Link:
-    """The test's end, whose other end says where a source is."""
+    """The test's half, of which the other says where a source is."""
 
     said: Any = None
     alongside: Any = None

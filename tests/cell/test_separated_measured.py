@@ -23,7 +23,7 @@ class Refused(Exception):
 
 
 class Link:
-    """The test's end; `said` is what the candidate says that it has used, and `most` of memory."""
+    """The test's half; `said` is what the candidate says that it has used, and `most` of memory."""
 
     def __init__(self, said: Any, most: Any) -> None:
         self.said = {"used": said, "most_memory": most}

@@ -33,7 +33,7 @@ class Refused(Exception):
 
 
 class Link:
-    """The test's end, whose candidate answers as told; it has made the files of `made`."""
+    """The test's half, whose candidate answers as told; it has made the files of `made`."""
 
     def __init__(self) -> None:
         self.asked: list[Any] = []

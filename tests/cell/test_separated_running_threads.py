@@ -19,7 +19,7 @@ class Refused(Exception):
 
 
 class Link:
-    """The test's end; `said` is what the candidate says, and `partners` are threads that stand for the candidate's."""
+    """The test's half; `said` is what the candidate says, and `partners` are threads that stand for the candidate's."""
 
     def __init__(self, said: Any, *partners: int | None) -> None:
         self._said, self.threads = said, SimpleNamespace(partners=lambda: set(partners))

@@ -19,7 +19,7 @@ class Refused(Exception):
 
 
 class Link:
-    """The test's end; `said`: what the candidate says at each question, whether it has drawn any."""
+    """The test's half; `said`: what the candidate says at each question, whether it has drawn any."""
 
     def __init__(self, said: list[Any], *names: str) -> None:
         self.said, self.objects = said, SimpleNamespace(in_script=set(names))

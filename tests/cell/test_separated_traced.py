@@ -19,7 +19,7 @@ class Refused(Exception):
 
 
 class Link:
-    """The test's end; `said` is what the candidate says that it has traced."""
+    """The test's half; `said` is what the candidate says that it has traced."""
 
     def __init__(self, said: Any) -> None:
         self.said, self.asked = said, [()]
@@ -80,7 +80,7 @@ def test_what_a_message_takes_is_not_the_program_s(program: traced.Traced):
     assert mb(program.traced(None)) == [0, 0]
 
 
-def test_what_the_other_side_lets_go_of_is_gone(program: traced.Traced):
+def test_what_the_other_half_lets_go_of_is_gone(program: traced.Traced):
     for _ in range(3):
         run(program, lambda: bytes(2 * MB))
     assert mb(program.traced(None)) == [0, 2]

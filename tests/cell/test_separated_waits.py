@@ -15,7 +15,7 @@ from cruxcell.jobs.separated.state import waits
 
 
 class Link:
-    """The test's end. `may_rest`: what its threads say of each wait, at first of whether there are others."""
+    """The test's half. `may_rest`: what its threads say of each wait, at first of whether there are others."""
 
     def __init__(self, *may_rest: bool) -> None:
         self.has_answered, said = True, iter(may_rest)

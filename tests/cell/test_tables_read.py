@@ -194,7 +194,7 @@ def test_a_table_with_an_object_of_the_candidates_is_an_object(name: str):
 
 
 class Tests:
-    """The test's end."""
+    """The test's half."""
 
     class_of_proxies = remote.RemoteType
 

@@ -105,7 +105,7 @@ def test_of_a_test_only_the_view_crosses():
     ends.refresh()
     assert again.tolist() == [[0, 1, 2], [99, 5, 6], [8, 9, 10]]
     assert base[1].tolist() == [99, 5, 6, 7]
-    flat = back.send(again.reshape(-1))  # at this end no view has these items
+    flat = back.send(again.reshape(-1))  # in this half no view has these items
     assert flat.tolist() == again.reshape(-1).tolist()
     assert not numpy.shares_memory(flat, base)
 

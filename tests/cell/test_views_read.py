@@ -240,7 +240,7 @@ class OwnDict(dict[object, object]):
 
 
 BYTES, DICT, OWN = bytearray(b"abcd"), {"a": 1}, OwnDict(a=1)
-# a view; how it is written: by a test, by a test whose other end has the owner, by a candidate
+# a view; how it is written: by a test, by a test where the other half has the owner, by a candidate
 WRITTEN: dict[str, tuple[object, bytes, bytes, bytes]] = {
     "no view": (1, b"", b"", b""),
     "keys": (DICT.keys(), b"k", b"K", b"K"),

@@ -1,4 +1,4 @@
-"""A link that several threads ask over, and the other end of it, which takes part in the turns."""
+"""A link that several threads ask over, and the other half, which takes part in the turns."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def whole(number: int) -> bytes:
 
 
 class Far:
-    """The other end, which takes part in the turns."""
+    """The other half, which takes part in the turns."""
 
     def __init__(self, line: socket.socket) -> None:
         self.line = line

@@ -1,1 +1,1 @@
-"""The daemon as a whole: command line, engine, network side, and its own process."""
+"""The daemon as a whole: command line, engine, network, and its own process."""

@@ -1,4 +1,4 @@
-"""The network side: the gRPC server with health, reflection and the service, and its bounds on connections."""
+"""The network: the gRPC server with health, reflection and the service, and its bounds on connections."""
 
 from __future__ import annotations
 

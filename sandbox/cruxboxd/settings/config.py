@@ -199,7 +199,7 @@ def _check_limits(config: Config) -> None:
 
 
 def _check_service(config: Config) -> None:
-    """What the network side was told: numbers in range, and TLS that is whole."""
+    """What the network was told: numbers in range, and TLS that is whole."""
     least = {"queue_checks": 1, "queue_bytes": MIB, "max_message_bytes": MIB, "drain_s": 0, "canary_s": 0}
     least["connection_age_s"] = least["unread_s"] = 1
     for name, low in least.items():

@@ -20,7 +20,7 @@ _AT_ONCE, _MOST_AT_ONCE = 1 << 14, 1 << 20
 
 
 class FrameError(ValueError):
-    """The bytes are not a frame. Said of what the other side sent, never of our own mistake."""
+    """The bytes are not a frame. Said of what the other process sent, never of our own mistake."""
 
 
 def pack(fields):

@@ -193,7 +193,7 @@ def _close(value, is_writeable):
 def refill(reader, value):
     # type: (Any, Any) -> Any
     """What an array holds now. It may have been given another shape, never another size or type: that would move its
-    data from under the views this end has of it, and turning objects into numbers would ask the other end."""
+    data from under the views this half has of it, and turning objects into numbers would ask the other half."""
     found, is_writeable = _read_content(reader, 1)
     if found.size != value.size or found.dtype != value.dtype:
         raise ValueError("an array of another size or type than before")

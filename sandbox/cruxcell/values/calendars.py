@@ -1,7 +1,7 @@
 """Transfer of time zones of pytz and dateutil, and of dateutil's distances between dates.
 
 Each is written as a word and the plain data that it is made of. Nothing is imported to write a value, and nothing is
-written of which the other end would make something else.
+written of which the other half would make something else.
 """
 
 import sys

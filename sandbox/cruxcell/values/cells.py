@@ -35,7 +35,7 @@ def all_cross(writer, table):
 
 def refuse_theirs(objects, table):
     # type: (Any, Any) -> Any
-    """The table that a test has read. Raises ValueError where it holds what would answer for itself: the other end may
+    """The table that a test has read. Raises ValueError where it holds what would answer for itself: the other half may
     not have looked, as it is a candidate's."""
     if objects is None or not objects.is_test or objects.class_of_proxies is None:
         return table

@@ -1,4 +1,4 @@
-"""The containers that both ends of a connection share, and the detection of changes in them."""
+"""The containers that both halves of a pair share, and the detection of changes in them."""
 
 import sys
 from _operator import is_ as _is
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 MAX_DEPTH = 300  # of what is written; Python frames for two levels more are at hand whatever the caller's depth
 _ROOM = 2 * MAX_DEPTH + 100
 MOST_FRAMES = (1 << 31) - 1  # the highest recursion limit; programs set it, too
-MAX_CONTAINERS = 1 << 20  # that one connection remembers
+MAX_CONTAINERS = 1 << 20  # that one link remembers
 
 
 class Garbled(ValueError):
@@ -55,7 +55,7 @@ _MOST_STAND_INS = 64
 
 
 class Containers:
-    """The containers both ends of a connection have, by number: this end's own are `first`, `first` + 2, and so on."""
+    """The containers that both halves have, by number: this half's own are `first`, `first` + 2, and so on."""
 
     def __init__(self, first=0):
         # type: (int) -> None
@@ -86,8 +86,8 @@ class Containers:
 
     def add(self, value, base=None):
         # type: (object, object) -> int
-        """The number of a container of this end that is written for the first time. `base`: what it is a view of, which
-        is remembered as long as the view is."""
+        """The number of a container of this half that is written for the first time. `base`: what it is a view of,
+        which is remembered as long as the view is."""
         number = self._next
         if len(self.entries) >= MAX_CONTAINERS:
             raise TooLarge("the number of containers")
@@ -99,7 +99,7 @@ class Containers:
 
     def adopt(self, number, value, base=None):
         # type: (int, object, object) -> None
-        """A container of the other end. Garbled if that end may not use the number."""
+        """A container of the other half. Garbled if that half may not use the number."""
         entries = self.entries
         if number & 1 == self._parity or number in entries or len(entries) >= MAX_CONTAINERS:
             raise Garbled("a container's number that cannot be")
@@ -133,7 +133,7 @@ class Containers:
 
     def settle(self):
         # type: () -> None
-        """The message is whole: what its containers hold is what the other end has."""
+        """The message is whole: what its containers hold is what the other half has."""
         if not self._new and not self._touched:  # nor `_written`, then
             return
         for number in self._new + self._touched:
@@ -161,7 +161,7 @@ class Containers:
 
     def changed(self):
         # type: () -> list[int]
-        """The numbers of the containers whose content is not what the other end has."""
+        """The numbers of the containers whose content is not what the other half has."""
         found = []
         for number, entry in self.entries.items():
             value, before = entry[0], entry[1]
@@ -176,7 +176,7 @@ class Containers:
 
     def sweep(self):
         # type: () -> list[int]
-        """Forget what nothing but this table refers to any more; the numbers. The other end can forget them, too."""
+        """Forget what nothing but this table refers to any more; the numbers. The other half can forget them, too."""
         if not self.entries:
             return []
         references, alone = getrefcount, _references_alone([[], None])

@@ -1,7 +1,7 @@
 """Transfer of types with arguments: `list[int]`, `int | None`, those of `typing`, and its names themselves.
 
 Each is written as a word, a name and its arguments, and made again from exactly that. An argument is a class, which
-may be one that stands for the other end's, a plain value, or another of these; where one is something else, the whole
+may be one that stands for the other half's, a plain value, or another of these; where one is something else, the whole
 does not cross.
 """
 

@@ -1,7 +1,7 @@
 """Pandas' values made again of what `tables` has taken apart.
 
 What is read is believed in nothing: types are told by a fixed list, and pandas' constructors check lengths and codes.
-None is given an object that it would ask anything, since that may be the other end's.
+None is given an object that it would ask anything, since that may be the other half's.
 """
 
 import sys

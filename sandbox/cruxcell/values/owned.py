@@ -1,6 +1,6 @@
 """Views of dicts, read-only dicts and memoryviews: the container that they show, by its number.
 
-A test shows no more than the view does, unless the other end has the container by then: the values of a dict may be
+A test shows no more than the view does, unless the other half has the container by then: the values of a dict may be
 what it expects. There it is a copy.
 """
 

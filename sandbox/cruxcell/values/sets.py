@@ -23,7 +23,7 @@ def use(helper):
 
 def order_of(value):
     # type: (Any) -> tuple[int, tuple[Any, ...]]
-    """(bits, items) of a set or frozenset, for `fill` or `frozen` at the other end; 0 for an order that is not
+    """(bits, items) of a set or frozenset, for `fill` or `frozen` in the other half; 0 for an order that is not
     known."""
     if _helper:
         bits, items = _helper[0].set_order(value)

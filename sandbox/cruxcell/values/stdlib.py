@@ -278,7 +278,7 @@ def _pattern(values):
         raise ValueError("a regular expression that cannot be")
     re, warnings = __import__("re"), __import__("warnings")
     try:
-        with warnings.catch_warnings():  # which the other end had
+        with warnings.catch_warnings():  # which the other half had
             warnings.simplefilter("ignore")
             made = re.compile(text, flags)
     except Exception as error:  # re.error, and whatever else compiling may raise

@@ -76,7 +76,7 @@ def _of_pandas(path):
 def _taken_apart(value, is_known=False):
     # type: (Any, bool) -> Any
     """(index, columns, arrays) of a data frame, (index, name, array) of a series; None where a part does not cross, or
-    the table has attributes. `is_known`: the other end has it, so what does not cross is a list of objects."""
+    the table has attributes. `is_known`: the other half has it, so what does not cross is a list of objects."""
     index = _index_parts(value.index, is_known)
     if type(value).__name__ == "Series":
         parts = (index, (value.name,), _array_parts(_held(value), is_known))  # type: tuple[Any, ...]

@@ -6,7 +6,7 @@ standard library (and numpy's, where the runtime has it), by hand, bounded in de
 else. The daemon only passes the bytes on.
 
 Every container is written once, with a number; where it occurs again, the number stands for it. `Containers` keeps the
-numbers of a whole connection, so that what comes back is the very object that was sent. What is not plain data is left
+numbers of a whole link, so that what comes back is the very object that was sent. What is not plain data is left
 to `objects` (see `cruxcell.jobs.separated`); without it, it is NotPlain.
 """
 

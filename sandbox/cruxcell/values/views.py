@@ -1,6 +1,6 @@
 """Transfer of arrays that show the memory of another: the number of that one, and where in it they are.
 
-Where is written as if the other array were contiguous, in C's order: each end may have its own in an order of its own.
+Where is written as if the other array were contiguous, in C's order: each half may have its own in an order of its own.
 What is read is believed in nothing: each item has to be one of the other array's own, however that lies in memory.
 
 An array whose other one does not cross stands for that one's memory (`Containers.stand_ins`): what shows the same
@@ -61,7 +61,7 @@ def write_content(writer, value, base, depth):
 
 def _known(containers, base):
     # type: (Any, Any) -> list[Any]
-    """The arrays that both ends have and that show this memory."""
+    """The arrays that both halves have and that show this memory."""
     if id(base) in containers.numbers:
         return [base] if type(base) is sys.modules["numpy"].ndarray else []
     numbers = containers.stand_ins.get(id(base), ())

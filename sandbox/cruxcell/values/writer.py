@@ -107,7 +107,7 @@ class Writer:
 
     def is_home(self, value):
         # type: (Any) -> bool
-        """Is it an object of the other end, or a value with a class of its own?"""
+        """Is it an object of the other half, or a value with a class of its own?"""
         kind = type(value)
         if issubclass(type(kind), self._class_of_proxies):
             return True

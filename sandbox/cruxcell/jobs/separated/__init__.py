@@ -5,7 +5,7 @@ crosses by value; of everything else its owner keeps the object, and the other h
 
     candidate     the half that loads the program and serves
     test          the half that runs the script
-    script_link   its end of the link: what the script asks, what it is told, and where it ends at once
+    script_link   the test's link: what the script asks, what it is told, and where it ends at once
     followed      what it does with a library that the candidate has a part in
     exchange      questions and answers between the halves, and what goes with them
     crossing      how objects, classes and exceptions are written and read

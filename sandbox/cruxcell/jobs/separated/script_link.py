@@ -1,4 +1,4 @@
-"""The script's end of the link: asks the candidate, and ends the script where it cannot go on."""
+"""The test's link: asks the candidate, and ends the script where it cannot go on."""
 
 import os
 import sys
@@ -59,7 +59,7 @@ _RUNS_TEXT = (
 
 
 class ScriptLink(Link):
-    """The test's end. What cannot go on ends the script at once, so that it cannot catch it."""
+    """What cannot go on ends the script at once, so that it cannot catch it."""
 
     def __init__(self, context, namespace, token=b"", of_program=None):
         # type: (JobContext, dict[str, Any], bytes, dict[str, Any] | None) -> None
@@ -217,13 +217,13 @@ class ScriptLink(Link):
 
     def _took(self, value):
         # type: (object) -> None
-        """Of the candidate; with that, what both sides have may be another, too."""
+        """Of the candidate; with that, what both halves have may be another, too."""
         if self.texts is not None and self.texts.is_under_way():
             self.texts.take([value, *self._names.given.values(), *self._shared()])
 
     def _shared(self):
         # type: () -> list[Any]
-        """The containers that both sides have."""
+        """The containers that both halves have."""
         return [each[0] for each in self.containers.entries.values()]
 
     def _perform(self, fields):

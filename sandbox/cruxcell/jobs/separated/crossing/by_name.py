@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ByName:
-    """`is_test`: this is the test's end, which lets the other name little, and says what it has passed."""
+    """`is_test`: this is the test's half, which lets the other name little, and says what it has passed."""
 
     def __init__(self, is_test):
         # type: (bool) -> None
@@ -31,7 +31,7 @@ class ByName:
 
     def write(self, writer, value, is_of_an_error=False):
         # type: (Any, Any, bool) -> bool
-        """If the other side has the same under that name. `is_of_an_error`: the class of one that follows."""
+        """If the other half has the same under that name. `is_of_an_error`: the class of one that follows."""
         module, name = path_of(value)
         is_refused = name in ERRORS_ALONE and not (self._is_test or is_of_an_error)
         if is_refused or found_at(imported(module), name) is not value:

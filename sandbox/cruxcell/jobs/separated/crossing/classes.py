@@ -32,7 +32,7 @@ def plain_base(cls):
 
 def _is_a_dict_of_the_library(cls):
     # type: (Any) -> bool
-    """Is it one with an equality or order of its own, which the other side has, too?"""
+    """Is it one with an equality or order of its own, which the other half has, too?"""
     collections = sys.modules.get("collections")  # type: Any
     return collections is not None and (cls is collections.OrderedDict or cls is collections.Counter)
 

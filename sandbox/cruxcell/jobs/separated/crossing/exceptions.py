@@ -30,7 +30,7 @@ SIMPLEST = frozenset(map(id, (str, bytes, int, type(None))))
 
 def more_of(error, of_the_test=False):
     # type: (BaseException, bool) -> tuple[str | None, list[str], tuple[Any, ...]] | None
-    """(how it is shown, where its class says that; its notes; its attributes, where the other side has its class and
+    """(how it is shown, where its class says that; its notes; its attributes, where the other half has its class and
     does not ask for them) of an error that has any of these."""
     has_own = all(type(error).__repr__ is not each for each in _REPRS)
     found = records.dict_of(error)
@@ -214,7 +214,7 @@ def make_exception(cls, arguments, text, made_of=None, more=None, of_the_test=Fa
 
 def _construct(cls, arguments):
     # type: (Any, list[Any]) -> Any
-    # Of a class made here the other side is asked for what a library's own __init__ would set.
+    # Of a class made here the other half is asked for what a library's own __init__ would set.
     is_made = remote.is_class_of_proxies(cls)
     kind = _builtin_of(cls) if is_made else cls
     try:
@@ -283,7 +283,7 @@ def answered(error, may_stop, is_expected, may_be_cancelled=True):
 
 def marked(value):
     # type: (Any) -> Any
-    """A SystemExit that has come from the other side, or come back from there: a script does not end well by it."""
+    """A SystemExit that has come from the other half, or come back from there: a script does not end well by it."""
     if issubclass(type(value), SystemExit):
         BaseException.__setattr__(value, ANSWERED, True)
     return value

@@ -16,7 +16,7 @@ MAX_OBJECTS = 1 << 17
 
 
 class Shown:
-    """What this side has shown to the other, which is kept until that lets go of it."""
+    """What this half has shown to the other, which is kept until that lets go of it."""
 
     def __init__(self, is_test):
         # type: (bool) -> None
@@ -26,7 +26,7 @@ class Shown:
         self._last = 0
         # Of a candidate's that sets `__class__`: which class was told of an object, by the object's number.
         self.kinds = None  # type: dict[int, Any] | None
-        # Of the test's: classes that the other side knows as those of objects alone.
+        # Of the test's: classes that the other half knows as those of objects alone.
         self.along = set()  # type: set[int]
 
     def __contains__(self, value):
@@ -40,12 +40,12 @@ class Shown:
 
     def show(self, value):
         # type: (object) -> int
-        """The number of an object of this end, which is kept from now on."""
+        """The number of an object of this half, which is kept from now on."""
         address = _address(value)
         number = self._numbers.get(address)
         if number is None:
             if len(self.values) >= MAX_OBJECTS:
-                raise TooLarge("the number of objects shown to the other side")
+                raise TooLarge("the number of objects shown to the other half")
             if self._is_test and reaches_memory(value):
                 connection[0].refuse(NOT_GIVEN % type(value).__name__)
             self._last = number = self._last + 1
@@ -66,7 +66,7 @@ class Shown:
 
     def release(self, numbers):
         # type: (list[int]) -> list[Any]
-        """The other side has let go of these, whose finalizers may ask for something."""
+        """The other half has let go of these, whose finalizers may ask for something."""
         values = [self.values.pop(number, None) for number in numbers]
         for number, value in zip(numbers, values):
             self.along.discard(number)
@@ -88,13 +88,13 @@ _METHOD = type(Shown(False).show)  # type: Any
 
 
 class Held:
-    """The proxies of this side, one for each number of the other's."""
+    """The proxies of this half, one for each number of the other's."""
 
     def __init__(self):
         # type: () -> None
         self._living = {}  # type: dict[int, Any]  # opaque ones, as long as anything refers to them
         self._kept = {}  # type: dict[int, Any]
-        self.dead = {}  # type: dict[int, None]  # what the other side is to be told
+        self.dead = {}  # type: dict[int, None]  # what the other half is to be told
 
     def find(self, number):
         # type: (int) -> Any
@@ -106,12 +106,12 @@ class Held:
 
     def numbers(self):
         # type: () -> Collection[int]
-        """Those of the opaque objects that this end holds."""
+        """Those of the opaque objects that this half holds."""
         return self._living.keys()
 
     def present(self, with_values=False, but=()):
         # type: (bool, Container[int]) -> list[Any]
-        """The proxies of opaque objects that this end holds, without those of some numbers; values with a class of
+        """The proxies of opaque objects that this half holds, without those of some numbers; values with a class of
         their own, too."""
         found = [reference() for number, reference in list(self._living.items()) if number not in but]
         return [each for each in found if each is not None] + (list(self._kept.values()) if with_values else [])

@@ -1,6 +1,6 @@
 """Encodes and decodes what is not plain data: objects, classes, exceptions, functions that both halves have.
 
-Each side numbers what it shows to the other and keeps it; the other holds proxies, one for each number as long as
+Each half numbers what it shows to the other and keeps it; the other holds proxies, one for each number as long as
 anything refers to it, so that identity is kept. A proxy that goes back is written as its number.
 """
 
@@ -69,7 +69,7 @@ _MOST_CAUSES = 20  # of an exception that is raised from others; they may go rou
 
 
 class Objects:
-    """The tables of one end. `is_test`: what is read comes from the candidate, and is believed in nothing."""
+    """The tables of one half. `is_test`: what is read comes from the candidate, and is believed in nothing."""
 
     def __init__(self, is_test):
         # type: (bool) -> None
@@ -79,11 +79,11 @@ class Objects:
         self.is_question = False  # is what is read given to what the script has passed?
         self.is_given = False  # is it given, and not raised?
         self.asked = None  # type: Any  # the class of the other half's that gives what is read
-        self.in_script = frozenset()  # type: Collection[str]  # all that the script names, where this is its end
+        self.in_script = frozenset()  # type: Collection[str]  # of the test's: all that the script names
         self.imports = set()  # type: set[str]  # packages that it imports and that may not be loaded by now
         self.named = []  # type: list[Any]  # of the test's: the classes that came along and that a message named
         self.by_name = ByName(is_test)
-        self.serve = None  # type: Any  # of the test's: what calls a function for the other side
+        self.serve = None  # type: Any  # of the test's: what calls a function for the other half
         self.hear = None  # type: Any  # of the test's: what is told of bytes that are read
         self.module = CANDIDATE  # what classes of the other half say their module is
         self._is_of_an_error = False  # the class that is read or written next: of an exception, or the base of a class
@@ -132,7 +132,7 @@ class Objects:
     def _write_class(self, writer, cls, of=""):
         # type: (Any, Any, str) -> None
         """A class, as the number it was described under, by its name, or described. `of`: the class of an "object" or
-        of a "value" that follows; that is never named, as the other side makes a class of its own for it. Or that of an
+        of a "value" that follows; that is never named, as the other half makes a class of its own for it. Or that of an
         "error", or a base of a class."""
         if of == "error" and cls.__name__ in ERRORS_ALONE and self.by_name.write(writer, cls, True):
             return

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Alongside:
-    """`link`: the test's end. `stdout`, `stderr`: the worker's own streams."""
+    """`link`: the test's. `stdout`, `stderr`: the worker's own streams."""
 
     def __init__(self, link, stdout, stderr):
         # type: (Any, Any, Any) -> None

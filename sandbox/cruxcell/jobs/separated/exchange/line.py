@@ -1,4 +1,4 @@
-"""The line of a connection: who holds it reads and changes what is known of the connection.
+"""The line of a link: who holds it reads and changes what is known of the link.
 
 Where several threads ask, no garbage is collected while somebody holds it. A finalizer that asks for something would
 run in the midst of a change, with the line free while it waits.

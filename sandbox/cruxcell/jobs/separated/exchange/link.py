@@ -43,7 +43,7 @@ CALL = compile("f(*a, **k)", CHECK, "eval")
 
 
 class Broken(Exception):
-    """The conversation cannot go on: the other side is gone, or what it sent is no message."""
+    """The conversation cannot go on: the other half is gone, or what it sent is no message."""
 
 
 class Unsent(Exception):
@@ -51,7 +51,7 @@ class Unsent(Exception):
 
 
 class Link:
-    """An end. `run(function, arguments, keywords)` does what is asked; `permits(operation, target, rest)` may not."""
+    """Of one half. `run(function, arguments, keywords)` does what is asked, if `permits(operation, target, rest)`."""
 
     def __init__(self, is_test, run, permits=None):
         # type: (bool, Callable[..., Any], Callable[..., bool] | None) -> None
@@ -69,7 +69,7 @@ class Link:
         self.more = {"fields": fields_of}  # type: dict[str, Callable[..., Any]]
         self.before_answer = None  # type: Callable[[], None] | None
         self.pickles = None  # type: Any  # what becomes of pickles that hold objects of the other half's
-        self.has_cancelled = False  # has this end thrown into the other what cancels there, or does it expect that?
+        self.has_cancelled = False  # has this half thrown into the other what cancels there, or does it expect that?
         self.named = frozenset()  # type: frozenset[str]  # the names with two underscores that the script has
 
     def share(self):
@@ -120,7 +120,7 @@ class Link:
 
     def let_go(self):
         # type: () -> None
-        """What neither side has any more: not in the midst of a message, as its finalizers may ask for something."""
+        """What neither half has any more: not in the midst of a message, as its finalizers may ask for something."""
         gone, self.containers.gone = self.containers.gone, []
         del gone
 
@@ -146,7 +146,7 @@ class Link:
 
     def serve(self):
         # type: () -> None
-        """Answer until the other side hangs up or says what is no question."""
+        """Answer until the other half hangs up or says what is no question."""
         with self.line:
             try:
                 self.threads.serve()
@@ -255,7 +255,7 @@ class Link:
 
     def taken(self, data, has_room=False):
         # type: (bytes, bool) -> tuple[bytes, int, list[Any]]
-        """(kind, number of the question, values) of a message, in its frame. What the other side has forgotten since is
+        """(kind, number of the question, values) of a message, in its frame. What the other half has forgotten since is
         forgotten after them."""
         kind, number, count, body = _places(data)
         reader = Reader(data, self.containers, self.objects, body)
@@ -296,7 +296,7 @@ class Link:
 
     def is_refilled(self, number):
         # type: (int) -> None
-        """The other end has changed this container."""
+        """The other half has changed this container."""
 
     def broken(self, error):
         # type: (BaseException) -> Broken
@@ -310,14 +310,14 @@ class Link:
         names = "\0".join(keywords)
         return _given(*self.exchange("call", [target, names, *arguments, *keywords.values()]))
 
-    def means_a_class(self, cls):  # noqa: ARG002 - the test's end knows
+    def means_a_class(self, cls):  # noqa: ARG002 - the test's link knows
         # type: (object) -> bool
-        """Does who calls this class of the other end mean to make an object?"""
+        """Does who calls this class of the other half mean to make an object?"""
         return False
 
     def note(self, values):
         # type: (tuple[object, ...]) -> Any
-        """An object is about to be made of these values by calling a class of the other end."""
+        """An object is about to be made of these values by calling a class of the other half."""
 
     def note_again(self, value, shown, began):
         # type: (object, Any, int) -> None
@@ -325,7 +325,7 @@ class Link:
 
     def refuse(self, why):
         # type: (str) -> Any
-        """What only the other end could do is not asked of it."""
+        """What only the other half could do is not asked of it."""
         raise TypeError(why)
 
     def ask(self, operation, *fields):
@@ -370,5 +370,5 @@ _ATTRIBUTES = {"get": getattr, "set": setattr, "del": delattr}
 
 def connect(link):
     # type: (Any) -> None
-    """Make `link` the connection of this process's proxies."""
+    """Make `link` the one that the proxies of this process ask."""
     connection[:] = [link]

@@ -1,4 +1,4 @@
-"""Questions of one thread, where no others can be started: who waits for an answer serves the other end meanwhile."""
+"""Questions of one thread, where no others can be started: who waits for an answer serves the other half meanwhile."""
 
 from cruxcell.jobs.separated.exchange.line import collect_again, collect_not, collects_garbage
 from cruxcell.values.containers import with_room
@@ -11,7 +11,7 @@ QUESTION, RAISED = b"q", b"e"
 
 
 class OneThread:
-    """Of one end. It has what `Partners` has for several threads. `link`: the end."""
+    """Of one half. It has what `Partners` has for several threads. `link`: that half's."""
 
     frames = 8  # of Python, until there is room for more (`with_room`)
 
@@ -27,7 +27,7 @@ class OneThread:
 
     def partners(self):
         # type: () -> set[int]
-        """Which threads stand for those of the other end."""
+        """Which threads stand for those of the other half."""
         return set()
 
     def depth(self):
@@ -73,7 +73,7 @@ class OneThread:
 
     def serve(self):
         # type: () -> None
-        """Answer until the other end says what is no question, or both ends know of more threads."""
+        """Answer until the other half says what is no question, or both halves know of more threads."""
         link = self._link
         while link.threads is self:
             kind, number, values = link.receive()
@@ -95,7 +95,7 @@ class OneThread:
 
 def undisturbed(function, *arguments):
     # type: (Callable[..., Any], object) -> Any
-    """`function(*arguments)` without a collection of garbage. A finalizer that asks the other end would put its
+    """`function(*arguments)` without a collection of garbage. A finalizer that asks the other half would put its
     question in front of the message that is being written, whose number and containers are taken already."""
     collects = collects_garbage()
     collect_not()

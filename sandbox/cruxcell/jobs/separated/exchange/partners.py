@@ -1,14 +1,14 @@
 """Questions of several threads at a time, where workers may start threads.
 
-Each thread of either end has a partner at the other end, which serves its questions and no other's. So a thread of the
+Each thread of either half has a partner in the other, which serves its questions and no other's. So a thread of the
 test may wait in a call of the program for what another thread's call does, as it would in one process. A question
 carries the number of its thread (even ones are the test's, 0 its first); a thread that its partner asks back goes on
 under that number. Who takes the place of one that has ended has another partner, as either half may keep something for
 each. The test hears nothing while none of its own questions is open and its first thread does not wait.
 
-Messages never cross, so both ends agree at each what is in the containers they share. One end has the turn to send, and
-gives it away with each message. The other may say at any time that it wants it, by a frame that changes nothing. One
-thread of an end, which does nothing else, reads; those that wait are woken by it. All state is behind the link's line
+Messages never cross, so both halves agree at each what is in the containers they share. One half has the turn to send,
+and gives it away with each message. The other may say at any time that it wants it, by a frame that changes nothing.
+One thread of each half reads and does nothing else; it wakes those that wait. All state is behind the link's line
 (`line`), which is free while a thread waits, reads or runs what it was asked for.
 """
 
@@ -42,7 +42,7 @@ _MOST_WAITING = 64  # questions that nobody has begun to serve: a thread asks on
 
 
 class Partners:
-    """Of one end. The test's has the first turn."""
+    """Of one half. The test's has the first turn."""
 
     frames = 24  # of Python, for asking and for what is told of an answer
 
@@ -60,7 +60,7 @@ class Partners:
         self._gate = _lock()
         self._gate.acquire()
         self._questions = {}  # type: dict[int, list[tuple[int, list[Any]]]]  # for who waits under a number
-        self._served = {_FIRST: _FIRST}  # by places, who has a partner here; the test's end has it for its own
+        self._served = {_FIRST: _FIRST}  # by places, who has a partner here; the test's half has it for its own
         self._heirs = {}  # type: dict[int, int]  # by who was served before: who is served next by the same thread
         self._open, self._answers = {}, {}  # type: dict[int, int], dict[int, Any]  # the thread's number; the answer
         self._last, self._alone_since = (_FIRST, 0), 0  # the last message: for which thread, and when; see `_note`
@@ -112,7 +112,7 @@ class Partners:
 
     def send(self, kind, number, values):
         # type: (bytes, int, list[Any]) -> int
-        """In this end's turn. Returns the number; that of a question is the next."""
+        """In this half's turn. Returns the number; that of a question is the next."""
         while True:
             while not self._has_turn:
                 self._want()
@@ -148,7 +148,7 @@ class Partners:
 
     def partners(self):
         # type: () -> set[int]
-        """Which threads stand for those of the other end."""
+        """Which threads stand for those of the other half."""
         return {each for each, numbers in list(self._numbers.items()) if numbers[0] & 1 == self._link.is_test}
 
     def depth(self):
@@ -338,7 +338,7 @@ class Partners:
         # type: () -> bool
         """The next message, if it has come whole."""
         frame = self._link.incoming.whole()
-        if frame == _WANTS:  # not if it has crossed with a message, by which the other end has the turn
+        if frame == _WANTS:  # not if it has crossed with a message, by which the other half has the turn
             self._sent(_GIVES, 0, [])
         elif frame is not None:
             self._take_message(frame)
@@ -365,7 +365,7 @@ class Partners:
         thread = values.pop(0) if values else None
         if type(thread) is not int or not 0 <= thread < _PLACES << 24:
             raise frames.FrameError("a question of nobody")
-        is_back = thread & 1 != self._link.is_test  # asked of a thread of this end, by its partner
+        is_back = thread & 1 != self._link.is_test  # asked of a thread of this half, by its partner
         if is_back and thread not in self._open.values():
             raise frames.FrameError("a question to a thread that waits for nothing")
         if len([None for asked in self._questions.values() for _ in asked]) >= _MOST_WAITING:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
 _OF_ITSELF = frozenset([*STEADY, "__iter__", "__reversed__", "__getitem__", "__missing__"])
-answered_here = set()  # type: set[Any]  # methods of these names by which this side says it alone
+answered_here = set()  # type: set[Any]  # methods of these names by which this half says it alone
 _BUILTIN_TYPES = frozenset([type(None), *[each for each in vars(builtins).values() if type(each) is type]])
 
 
@@ -134,7 +134,7 @@ _MIRRORED = {"__lt__": "__gt__", "__gt__": "__lt__", "__le__": "__ge__", "__ge__
 
 def has_no_say(other):
     # type: (object) -> bool
-    """Is it of a class that has no answer of its own to what an object of the other side is in the midst of?"""
+    """Is it of a class that has no answer of its own to what an object of the other half is in the midst of?"""
     kind = type(other)
     is_plain = type(kind) is type and kind in _BUILTIN_TYPES  # a metaclass may answer for its classes as it likes
     return is_plain or is_class_of_proxies(kind) or is_class_of_proxies(other)
@@ -236,7 +236,7 @@ def _of_base(base, name, value, others, keywords=None):
 
 def agreed(name, value, expected, answer):
     # type: (str, Any, Any, Any) -> Any
-    """The other side's answer, if the plain type has given the same before. One whose class says of itself what it
+    """The other half's answer, if the plain type has given the same before. One whose class says of itself what it
     comes to would do that with what it was told: it is what the plain type gives."""
     if expected is not NotImplemented and not is_opaque(answer) and bool(expected == answer):
         return expected if _says_what_it_is(type(answer)) else answer

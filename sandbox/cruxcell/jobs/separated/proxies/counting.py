@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def operators(base):
     # type: (Any) -> dict[str, Any]
-    """What a class of the other side's has here that derives from `base`, in the place of what that has."""
+    """What a class of the other half's has here that derives from `base`, in the place of what that has."""
     if not connection[0].is_test or base not in (_of_collections("Counter"), _of_collections("OrderedDict")):
         return {}
     found = {name: _handed_over(getattr(base, name)) for name in _COPIES if name in own_of(base)}
@@ -34,7 +34,7 @@ def operators(base):
 
 def plain_of(value):
     # type: (Any) -> Any
-    """A counter of the other side's as the library's own, of what it holds; any other value as it is."""
+    """A counter of the other half's as the library's own, of what it holds; any other value as it is."""
     counter = _of_collections("Counter")
     if not is_class_of_proxies(type(value)) or not any(each is counter for each in mro_of(type(value))):
         return value
@@ -77,7 +77,7 @@ def _reflected(name):
 
 def _let_compare(counter):
     # type: (Any) -> None
-    """Counters of this side, of classes of the script's too, compare and reckon with others by what these hold."""
+    """Counters of this half, of classes of the script's too, compare and reckon with others by what these hold."""
     for name in (*_COMPARISONS, *["__%s%s__" % (form, each) for form in ("", "i") for each in _OPERATORS]):
         own = own_of(counter).get(name)
         if type(own) is _FUNCTION and own.__module__ == counter.__module__:

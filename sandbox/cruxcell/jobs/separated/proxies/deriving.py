@@ -93,7 +93,7 @@ def _what_hinders(meta, name, bases, namespace):
 
 def _told(name, value):
     # type: (str, Any) -> Any
-    """What a class statement makes of functions of some names, which the other side does not know for functions."""
+    """What a class statement makes of functions of some names, which the other half does not know for functions."""
     return _IMPLICIT[name](value) if name in _IMPLICIT and type(value) is _FUNCTION else value
 
 
@@ -195,7 +195,7 @@ def gone_from_class(cls, name):
 
 
 class Asked:
-    """A name that the other side is asked for: whatever it is over there, to an object or to the class."""
+    """A name that the other half is asked for: whatever it is over there, to an object or to the class."""
 
     def __init__(self, name):
         # type: (str) -> None
@@ -326,7 +326,7 @@ def _is_kind_of(cls, of):
 
 
 class _Super:
-    """What `super()` gives for an object of the other side's: its attributes are asked for there."""
+    """What `super()` gives for an object of the other half's: its attributes are asked for there."""
 
     __slots__ = ("_found",)
 

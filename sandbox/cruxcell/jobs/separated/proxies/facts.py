@@ -18,7 +18,7 @@ HANDED_OVER, DERIVED, MADE = range(3)
 # objects, or results of operators on such alone; or values were among them, one of which may be what is expected.
 OF_MADE, OF_VALUES = "objects", "values"
 
-# An attribute of a class that stands for one of the other side's: where the classes of libraries are that it is, or
+# An attribute of a class that stands for one of the other half's: where the classes of libraries are that it is, or
 # behind the mark derives from.
 LIBRARIES, DERIVES = "_remote_libraries", "<"
 
@@ -28,7 +28,7 @@ _time = [0]
 
 def derives_from(cls, place):
     # type: (Any, str) -> bool
-    """Is it one of the other side's that derives from the class of a library at this place, as that side says?"""
+    """Is it one of the other half's that derives from the class of a library at this place, as that half says?"""
     return DERIVES + place in own_of(cls).get(LIBRARIES, ())
 
 
@@ -61,7 +61,7 @@ def is_opaque(value):
 
 def number_of(value):
     # type: (Any) -> int
-    """The other side's number of what a proxy or class stands for."""
+    """The other half's number of what a proxy or class stands for."""
     if is_class(value):
         number = own_of(value)["_remote_class"]  # type: int
     elif is_opaque(value):
@@ -183,8 +183,8 @@ def is_new_since(value, began):
 def is_new_value(value, began):
     # type: (Any, int) -> bool
     """The same of what is a value here, with a class of its own."""
-    is_of_the_other_side = "_remote_class" in own_of(type(value))
-    return is_of_the_other_side and bool(_get(value, "__dict__").get("_remote_time", began) > began)
+    is_of_the_other_half = "_remote_class" in own_of(type(value))
+    return is_of_the_other_half and bool(_get(value, "__dict__").get("_remote_time", began) > began)
 
 
 def is_of_the_test(value):

@@ -44,7 +44,7 @@ def _is_known(cls):
 
 def told(offers, compares):
     # type: (list[str], bool) -> dict[str, Any]
-    """What a class has here of what the other side told of it; with `==`, if that `compares` as a class of values."""
+    """What a class has here of what the other half told of it; with `==`, if that `compares` as a class of values."""
     found = frozenset([each for each in offers if each[:1] in (ITSELF, DERIVES)])
     made = {LIBRARIES: found} if found else {}  # type: dict[str, Any]
     if _OF_FLAGS in found:
@@ -92,7 +92,7 @@ def is_instance(value, classes):
 
 def _is_an_enum(cls, classes):
     # type: (Any, Any) -> bool
-    """Is it a class of the other side's that derives from Enum, and asked for as what such classes are (EnumMeta)?"""
+    """Is it a class of the other half's that derives from Enum, and asked for as what such classes are (EnumMeta)?"""
     enum = sys.modules.get("enum")  # type: Any
     is_one = issubclass(type(cls), type) and derives_from(cls, "enum:Enum")
     return is_one and any(each is enum.EnumMeta for each in _each_of(classes))
@@ -126,7 +126,7 @@ def _is_of(cls, classes):
 
 def _names(found, cls):
     # type: (frozenset[str], Any) -> bool
-    """Is it a class of a library, this side's own or the program's, that is among those found?"""
+    """Is it a class of a library, this half's own or the program's, that is among those found?"""
     if LIBRARIES in own_of(cls):
         places = [each[1:] for each in own_of(cls)[LIBRARIES] if each[:1] == ITSELF]
     else:

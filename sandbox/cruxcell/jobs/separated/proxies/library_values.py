@@ -47,7 +47,7 @@ def told_of_arithmetic(cls, place):
 
 def reckoned(offers, members):
     # type: (list[str], dict[str, Any]) -> dict[str, Any]
-    """The operators of which the other side told that a class has them of the library. `members`: what else it has."""
+    """The operators of which the other half told that a class has them of the library. `members`: what else it has."""
     names = [each[1:] for each in offers if each[:1] == RECKONS and each[1:] in _RECKONED]
     return {name: _reckoned(name, members[name]) for name in names if name in members} if _MAKES in members else {}
 

@@ -18,7 +18,7 @@ _OF_WHAT_STANDS_FOR_IT = frozenset(["call", "__next__"])  # `Stack[int]`, and th
 
 def class_asked(operation, fields, means_a_class):
     # type: (str, list[Any], Callable[[Any], bool]) -> Any
-    """The class of the other side's from which a question wants what that class has or makes; None of other questions.
+    """The class of the other half's from which a question wants what that class has or makes; None of other questions.
     To call what the script means no class by is to call a function."""
     how = fields[1] if operation == "special" else operation
     if how not in _OF_A_CLASS and how not in _OF_WHAT_STANDS_FOR_IT:
@@ -32,7 +32,7 @@ def class_asked(operation, fields, means_a_class):
 
 def is_of_members(cls):
     # type: (Any) -> bool
-    """A class of the other side's that derives from Enum and leaves to it what is equal."""
+    """A class of the other half's that derives from Enum and leaves to it what is equal."""
     return derives_from(cls, "enum:Enum") and not any("__eq__" in own_of(each) for each in mro_of(cls)[:-1])
 
 

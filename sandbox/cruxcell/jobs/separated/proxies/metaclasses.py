@@ -1,6 +1,6 @@
 """What the class of a class says of it: operators, what it is as a number, text or context manager.
 
-A class of the other side's is of a class here that has those special methods of its metaclass, and no others:
+A class of the other half's is of a class here that has those special methods of its metaclass, and no others:
 `Base + 1` is a TypeError where it is one over there. What a test would tell a metaclass by them is refused, as with an
 object that a function returned.
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _MARK = "type."  # before what the class of a class has, among what the class is told to offer
 CHECKS = ("__instancecheck__", "__subclasscheck__")
-# Which all classes have here, and which ask the other side; and what nobody looks for in a class.
+# Which all classes have here, and which ask the other half; and what nobody looks for in a class.
 _OF_ALL = frozenset(["__call__", "__getitem__", "__iter__", "__repr__", "__reversed__"])
 _NOT_OF_CLASSES = frozenset(["__copy__", "__deepcopy__", "__missing__"])
 _TOLD = frozenset([*CHECKS, *SPECIAL]) - _OF_ALL - _NOT_OF_CLASSES

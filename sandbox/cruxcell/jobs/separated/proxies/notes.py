@@ -236,8 +236,8 @@ def _told_since(link, values, since):
 
 def _copied(told, objects):
     # type: (list[Any], Any) -> list[Any]
-    """With containers of their own: those that both sides have change when the candidate changes its. Containers with a
-    class of their own become plain ones, which are equal."""
+    """With containers of their own: those that both halves have change when the candidate changes its. Containers with
+    a class of their own become plain ones, which are equal."""
     import copy
     import copyreg
 

@@ -23,7 +23,7 @@ BESIDES = "_remote_besides"  # an attribute of a proxy's class: bases that it is
 
 def kinds_of(cls):
     # type: (Any) -> list[type]
-    """What a class is derived from, also where it stands for one of the other side's and could not be made so here."""
+    """What a class is derived from, also where it stands for one of the other half's and could not be made so here."""
     found = list(mro_of(cls))
     for each in found:
         for base in own_of(each).get(BESIDES, ()):
@@ -154,7 +154,7 @@ OF_THE_TEST = {
 # How the names of methods begin by which sklearn asks an estimator what it is: none of them is told a value.
 OF_ESTIMATORS = "__sklearn_"
 
-# What the code of a package, which both sides have, asks of its own objects on the other side, by names with an
+# What the code of a package, which both halves have, asks of its own objects in the other, by names with an
 # underscore: `ast.walk` asks a node what its parts are; functions of networkx read nodes and edges of a graph; an
 # estimator that is fitted for another enters into the context of that, which says what is part of what.
 _OF_PACKAGES = {

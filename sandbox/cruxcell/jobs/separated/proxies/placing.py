@@ -19,7 +19,7 @@ _under_way = []  # type: list[tuple[Placing, int]]
 
 
 class Placing:
-    """Of one end of a connection."""
+    """Of one half."""
 
     def __init__(self):
         # type: () -> None

@@ -34,11 +34,11 @@ def make_class(  # noqa: PLR0917 - what a class is written as
     name, number, bases, offers, overrides, stands_for, module=CANDIDATE
 ):
     # type: (str, int, tuple[type, ...], list[str], list[str], object, str) -> type
-    """The class that stands for class `number` of the other side.
+    """The class that stands for class `number` of the other half.
 
     Args:
         name: its name; behind a NUL its qualified name, where that is another.
-        number: what the other side knows it by.
+        number: what the other half knows it by.
         bases: classes made here, builtin exceptions and plain types; those of other families are left out. A class
             has objects that are values if a plain type stands among them, whatever it is derived from.
         offers: names of special methods that its objects have.
@@ -99,7 +99,7 @@ def _of_plain_base(first, offers, overrides):
 
 def _special_methods(asked, offers):
     # type: (list[str], list[str]) -> dict[str, Any]
-    """The methods among `asked`, each of which asks the other side."""
+    """The methods among `asked`, each of which asks the other half."""
     is_test = connection[0].is_test
     is_run = "__next__" in offers or "__await__" in offers
     found = {}  # type: dict[str, Any]
@@ -143,7 +143,7 @@ def _of_known_class(stands_for):
     # type: (object) -> dict[str, Any]
     """What an object has that says it is of a class of the standard library."""
     found = {"__class__": property(lambda _self: stands_for)}  # type: dict[str, Any]
-    if stands_for is FUNCTION_TYPE:  # a decorator's, say, among the methods of a class of this side
+    if stands_for is FUNCTION_TYPE:  # a decorator's, say, among the methods of a class of this half
         found["__get__"] = _bound
         if connection[0].is_test:  # doctest looks whether they are those of the script
             found["__globals__"] = property(lambda _self: {})

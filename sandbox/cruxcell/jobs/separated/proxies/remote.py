@@ -63,7 +63,7 @@ _finished = []  # type: list[bool]
 
 
 class RemoteType(type):
-    """The class of the classes that stand for those of the other side; calling one makes an object over there."""
+    """The class of the classes that stand for those of the other half; calling one makes an object over there."""
 
     def __new__(cls, name, bases, namespace, /, **keywords):
         # type: (type, str, tuple[type, ...], dict[str, Any], Any) -> Any
@@ -215,7 +215,7 @@ class RemoteType(type):
 
 def _items(cls, name):
     # type: (Any, str) -> Any
-    """What a class of the other side's gives when it is gone through. Members are read at once."""
+    """What a class of the other half's gives when it is gone through. Members are read at once."""
     began = now()
     found = connection[0].ask("special", cls, name)
     if not (is_of_members(cls) and hasattr(type(found), "__next__")):
@@ -312,13 +312,13 @@ def class_of_alias(value):
 
 def is_remote(value):
     # type: (object) -> bool
-    """Is it a class or an object of the other side's, which holds nothing here?"""
+    """Is it a class or an object of the other half's, which holds nothing here?"""
     return is_class_of_proxies(value) or is_opaque(value)
 
 
 def is_class_of_proxies(value):
     # type: (object) -> bool
-    """Is it a class that was made here for one of the other side's?"""
+    """Is it a class that was made here for one of the other half's?"""
     return issubclass(type(value), RemoteType)
 
 

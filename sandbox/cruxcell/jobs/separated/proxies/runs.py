@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
-# The one connection of this process: an object with `ask(operation, *fields)` and `is_test`.
+# The one link of this process: an object with `ask(operation, *fields)` and `is_test`.
 connection = []  # type: list[Any]
 # What would end an iteration or a generator of the test's own, `all(map(candidate, ...))`, and leave it content.
 ENDS = (StopIteration, StopAsyncIteration, GeneratorExit)
@@ -34,7 +34,7 @@ def step_of(name):
 
 def stepped(self, name, values, ends=StopIteration):
     # type: (Any, str, tuple[Any, ...], Any) -> Any
-    """A step of a generator or awaitable of the other side; `ends`: by which exceptions it may say that it is done."""
+    """A step of a generator or awaitable of the other half; `ends`: by which exceptions it may say that it is done."""
     link = connection[0]
     if link.is_test and hasattr(type(self), "__await__"):
         link.may_end(ends)
@@ -46,27 +46,27 @@ def stepped(self, name, values, ends=StopIteration):
 
 def _told(link, error):
     # type: (Any, Any) -> Any
-    """What the other side hears of an exception of this one: of a failed assertion no more than that it did."""
+    """What the other half hears of an exception of this one: of a failed assertion no more than that it did."""
     return AssertionError() if link.is_test and isinstance(error, AssertionError) else error
 
 
 def _is_dealt_with(link, error, traceback):
     # type: (Any, Any, Any) -> bool
-    """May a context manager of the other side say so? Only of what the script raised by itself: or it could make
+    """May a context manager of the other half say so? Only of what the script raised by itself: or it could make
     whatever fails in the block pass."""
     return not link.is_test or (error is not None and bool(link.made_by_itself(error, traceback)))
 
 
 def exit_(self, kind=None, error=None, traceback=None):
     # type: (Any, Any, Any, Any) -> bool
-    """A context manager of the other side hears of the exception, and may have dealt with it."""
+    """A context manager of the other half hears of the exception, and may have dealt with it."""
     found = exits(lambda *told: connection[0].ask("special", self, "__exit__", *told))
     return bool(found(kind, error, traceback))
 
 
 def exits(ask):
     # type: (Any) -> Any
-    """An `__exit__` by what asks the other side's."""
+    """An `__exit__` by what asks the other half's."""
 
     def exit_(kind=None, error=None, traceback=None):
         # type: (Any, Any, Any) -> bool
@@ -82,7 +82,7 @@ _EXITS = opmap.get("WITH_EXCEPT_START", opmap.get("WITH_CLEANUP_START"))
 
 def is_exit(arguments, frame):
     # type: (tuple[Any, ...], Any) -> bool
-    """Is a function of the other side called as the exit of a context manager, by a `with` or by a stack of exits?"""
+    """Is a function of the other half called as the exit of a context manager, by a `with` or by a stack of exits?"""
     kind, error = arguments[-3:-1] if len(arguments) > 2 else (None, None)
     if not issubclass(type(error), BaseException) or kind is not type(error):
         return False
@@ -102,7 +102,7 @@ def exited(ask, kind, error, traceback):
 
 
 class _ToExit:
-    """What an exit of the other side says when it is awaited; nothing where it is not."""
+    """What an exit of the other half says when it is awaited; nothing where it is not."""
 
     def __init__(self, answer, error, traceback):
         # type: (Any, Any, Any) -> None
@@ -121,7 +121,7 @@ class _ToExit:
 
 def throw(self, kind, error=None, _traceback=None, ends=StopIteration):
     # type: (Any, Any, Any, Any, Any) -> Any
-    """Into a generator of the other side. As with `exit_`, a failed assertion does not end there, nor does what else
+    """Into a generator of the other half. As with `exit_`, a failed assertion does not end there, nor does what else
     the candidate may have provoked: of an exception that was raised before it was thrown the script is asked."""
     link = connection[0]
     thrown = error if isinstance(error, BaseException) else kind
@@ -144,7 +144,7 @@ def throw(self, kind, error=None, _traceback=None, ends=StopIteration):
 
 def await_(self, ends=StopIteration):
     # type: (Any, Any) -> Any
-    """Steps what the other side runs, as the test's event loop says."""
+    """Steps what the other half runs, as the test's event loop says."""
     step, values = stepped, ("send", (None,))  # type: Any, tuple[Any, ...]
     while True:
         try:
@@ -167,7 +167,7 @@ def _without_first_frame(error):
 
 def nexts(ask):
     # type: (Any) -> Any
-    """A `__next__` by what asks the other side's, which may say that there is none."""
+    """A `__next__` by what asks the other half's, which may say that there is none."""
 
     def ask_next():
         # type: () -> Any

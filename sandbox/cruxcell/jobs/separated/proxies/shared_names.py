@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Collection  # noqa: F401 - in type comments
 
-# Functions and classes that both sides have: only these are found by the name that the candidate gives. What the
+# Functions and classes that both halves have: only these are found by the name that the candidate gives. What the
 # candidate names a function of the script may call (an executor, a decorator), on what the candidate gives. So none of
 # them makes classes, whose objects could equal everything (`type`, an Enum), or reaches attributes by their names.
 _SHARED = frozenset(
@@ -183,7 +183,7 @@ def told_class(cls):
 
 def is_stdlib(cls):
     # type: (type) -> bool
-    """Not a class that the code of this end defines: a module that was imported has it."""
+    """Not a class that the code of this half defines: a module that was imported has it."""
     return getattr(imported(cls.__module__), cls.__name__, None) is cls
 
 
@@ -205,7 +205,7 @@ def is_of_a_package(cls):
 
 def place_of(cls):
     # type: (type) -> str
-    """Where a class is found that `is_stdlib`, as both sides write it."""
+    """Where a class is found that `is_stdlib`, as both halves write it."""
     return "%s:%s" % (cls.__module__, cls.__name__)
 
 

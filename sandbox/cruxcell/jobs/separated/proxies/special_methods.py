@@ -61,7 +61,7 @@ _FUNCTIONS = (FUNCTION_TYPE, METHOD_TYPE, type(len))
 
 def special(name, is_test, is_run):
     # type: (str, bool, bool) -> Any
-    """The method of that name; None for one that this side does not ask for. `is_run`: of a generator or coroutine."""
+    """The method of that name; None for one that this half does not ask for. `is_run`: of a generator or coroutine."""
     if name in ASKED:
         return (_SHAPED.get(name) or (_SHAPED_FOR_THE_TEST.get(name) if is_test else None)) or forward(name)
     if name in METHODS:
@@ -69,7 +69,7 @@ def special(name, is_test, is_run):
     if name == "__hash__":
         return hash_of_object
     if is_test:  # an operator is a function for each class: which of two operands comes first depends on that
-        return _arithmetic(name) if name in ARITHMETIC else _OF_THIS_SIDE.get(name)
+        return _arithmetic(name) if name in ARITHMETIC else _OF_THIS_HALF.get(name)
     if name == "__eq__":
         return equals
     return forward(name) if name in OF_THE_TEST or name in ARITHMETIC else None
@@ -202,7 +202,7 @@ def _call(self, /, *arguments, **keywords):
 
 def _iter(self):
     # type: (object) -> Any
-    """An iterator of the other side; an iterator itself is its own."""
+    """An iterator of the other half; an iterator itself is its own."""
     found = connection[0].ask("special", self, "__iter__")
     return found if hasattr(type(found), "__next__") else iter(found)
 
@@ -220,8 +220,8 @@ def _array(self, dtype=None, copy=None):
 
 
 _SHAPED_FOR_THE_TEST = {"__await__": await_, "__anext__": next_, "__aexit__": aexit}  # type: dict[str, Any]
-_OF_THIS_SIDE = {name: _of_made(name) for name in OF_THE_TEST if name not in DESCRIPTORS}  # type: dict[str, Any]
-_OF_THIS_SIDE.update({"__contains__": _contains, "__eq__": _is_same, "__ne__": _is_another})
+_OF_THIS_HALF = {name: _of_made(name) for name in OF_THE_TEST if name not in DESCRIPTORS}  # type: dict[str, Any]
+_OF_THIS_HALF.update({"__contains__": _contains, "__eq__": _is_same, "__ne__": _is_another})
 _SHAPED = {"__call__": _call, "__iter__": _iter, "__exit__": exit_, "__array__": _array}  # type: dict[str, Any]
 _SHAPED.update(
     {

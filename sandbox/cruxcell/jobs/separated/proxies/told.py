@@ -87,7 +87,7 @@ def _sees_proxies(module):
 
 def is_asked_for(cls, name):
     # type: (Any, str) -> bool
-    """Is it a class of the other side's that has no such attribute here?"""
+    """Is it a class of the other half's that has no such attribute here?"""
     if name == "__dict__":
         return is_told(cls) and not _sees_proxies(sys._getframe(2).f_globals.get("__name__"))
     found = [own_of(each) for each in mro_of(cls)]
@@ -98,7 +98,7 @@ def is_asked_for(cls, name):
 
 def dataclass_fields(cls):
     # type: (Any) -> dict[str, Any]
-    """The fields of a dataclass of the other side, as `dataclasses` here wants to see them."""
+    """The fields of a dataclass of the other half, as `dataclasses` here wants to see them."""
     dataclasses = sys.modules.get("dataclasses")  # type: Any
     told = connection[0].ask("fields", cls) if dataclasses is not None else None
     if type(told) is not list:

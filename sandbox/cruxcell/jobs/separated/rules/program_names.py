@@ -27,7 +27,7 @@ _NAMELESS = frozenset(["function", "builtin_function_or_method", "_lru_cache_wra
 
 
 class ProgramNames:
-    """`link`: the test's end, which asks the candidate. `script`: the script's namespace; `namespace`: the one in which
+    """`link`: the test's, which asks the candidate. `script`: the script's namespace; `namespace`: the one in which
     the program's names are, which is another where the script imports the program."""
 
     def __init__(self, link, script, namespace):
@@ -146,7 +146,7 @@ class ProgramNames:
     def _follow(self, own):
         # type: (set[str] | None) -> None
         """Which names may come to stand for something else: none that the script binds (`own`; None: it may bind any to
-        what both sides have). Or a program would take the script's own `Counter` for its, and change that."""
+        what both halves have). Or a program would take the script's own `Counter` for its, and change that."""
         self._own = own
         for name in list(self.given):
             self._follow_no_more(name)
