@@ -1,4 +1,4 @@
-"""The candidate's worker: loads the program and serves the test's requests."""
+"""The candidate's worker: loads the program and answers the test's questions."""
 
 import builtins
 import sys

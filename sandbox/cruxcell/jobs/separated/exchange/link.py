@@ -1,4 +1,4 @@
-"""Messages between the two workers of a separated script: one open request at a time, replies in order.
+"""Messages between the two workers of a separated script: one open question at a time, answers in order.
 
 A message is a frame of three fields: what it is, its head, its body. The head holds the number of the question and the
 numbers of what the sender has forgotten; the body the containers that changed since the last message, and the values.

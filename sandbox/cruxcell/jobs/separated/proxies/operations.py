@@ -1,4 +1,4 @@
-"""Operations on objects of the other process, and those that the test may request from the candidate.
+"""Operations on objects of the other process, and those that the test may ask the candidate for.
 
 The rule for the test: the candidate is never asked a question that holds the answer. `==`, `<`, `in`, `-` and the like
 would hand it the value that is expected, and let it say yes. So `==` is identity, `in` goes through the items, an order
