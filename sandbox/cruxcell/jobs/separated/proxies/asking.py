@@ -9,6 +9,7 @@ from opcode import opmap
 
 from cruxcell.jobs.separated.proxies.counting import plain_of
 from cruxcell.jobs.separated.proxies.deriving import Asked
+from cruxcell.jobs.separated.proxies.doubts import has_nothing_to_say
 from cruxcell.jobs.separated.proxies.facts import (
     DERIVED,
     HANDED_OVER,
@@ -138,6 +139,12 @@ def has_no_say(other):
     kind = type(other)
     is_plain = type(kind) is type and kind in _BUILTIN_TYPES  # a metaclass may answer for its classes as it likes
     return is_plain or is_class_of_proxies(kind) or is_class_of_proxies(other)
+
+
+def has_no_equality(other):
+    # type: (object) -> bool
+    """Would it leave to an object of the other half whether the two are equal?"""
+    return has_no_say(other) or has_nothing_to_say(other)
 
 
 def hashed(plain, is_value):

@@ -39,9 +39,8 @@ def derive(meta, name, bases, namespace, keywords):
     members = [(key, _told(key, value)) for key, value in namespace.items() if key not in _NOT_TOLD]
     before = set(link.objects.classes)
     made = link.ask("derive", None, name, bases, (*members, ("__module__", CANDIDATE)), keywords)
-    is_one = issubclass(type(made), meta) and all(
-        not issubclass(type(each), meta) or _is_kind_of(made, each) for each in bases
-    )
+    theirs = [each for each in bases if _is_theirs(meta, each)]
+    is_one = _is_theirs(meta, made) and all(_is_kind_of(made, each) for each in theirs)
     if not is_one or own_of(made)["_remote_class"] in before:  # one that was there would get the script's functions
         link.gone("the candidate makes no class of what the script derives from its class (class %s)" % name)
     _keep(meta, made, namespace)
@@ -72,7 +71,7 @@ def bases_for(meta, stand_in, bases):
         found = link.call(link.ask("get", stand_in, "__mro_entries__"), (bases,), {})
     except AttributeError:
         found = None
-    if type(found) is not tuple or not any(issubclass(type(each), meta) for each in found):
+    if type(found) is not tuple or not any(_is_theirs(meta, each) for each in found):
         return link.refuse("an object of the program that is no class stands among the bases of a class of the script")
     return found
 
@@ -83,8 +82,7 @@ def _what_hinders(meta, name, bases, namespace):
     if any(key.startswith("test") for key in namespace) or ("_pytest" in sys.modules and name.startswith("Test")):
         return " and has tests"  # which the candidate would have a hand in
     for before, each in zip((None, *bases), bases):
-        is_theirs = issubclass(type(each), meta)
-        if not is_theirs and (not is_stdlib(each) or each.__module__.partition(".")[0] in _SUITES):
+        if not _is_theirs(meta, each) and (not is_stdlib(each) or each.__module__.partition(".")[0] in _SUITES):
             return " and from one that the program does not have"
         if before is not None and is_derived(each) and not is_derived(before):
             return " and behind it from one that the script has made of one"
@@ -119,7 +117,7 @@ def _is_kept(meta, name, value):
     """Is it a function, a property, a mock or the like? Not how an object is made, and how its attributes are found."""
     kind = type(value)
     is_its_own = is_a_mock(value) or any("__get__" in own_of(each) for each in mro_of(kind))
-    return not issubclass(type(kind), meta) and is_its_own and (name in SPECIAL or name[:2] != "__")
+    return not _is_theirs(meta, kind) and is_its_own and (name in SPECIAL or name[:2] != "__")
 
 
 _below = set()  # type: set[tuple[int, str]]
@@ -317,6 +315,12 @@ def with_derived(cls, found):
     """What the candidate says that derives from a class, and what the script has made that does."""
     there = set(map(id, found))
     return [*found, *[each for each in type.__subclasses__(cls) if is_derived(each) and id(each) not in there]]
+
+
+def _is_theirs(meta, cls):
+    # type: (type, object) -> bool
+    """Does it stand for a class of the program's? `meta`: the class of those that do."""
+    return issubclass(type(cls), meta)
 
 
 def _is_kind_of(cls, of):

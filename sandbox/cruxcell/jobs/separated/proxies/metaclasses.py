@@ -7,8 +7,8 @@ object that a function returned.
 
 import sys
 
-from cruxcell.jobs.separated.proxies.asking import has_no_say
-from cruxcell.jobs.separated.proxies.doubts import has_nothing_to_say, is_of_the_harness
+from cruxcell.jobs.separated.proxies.asking import has_no_equality
+from cruxcell.jobs.separated.proxies.doubts import is_of_the_harness
 from cruxcell.jobs.separated.proxies.operations import DESCRIPTORS, NONE, SPECIAL, mro_of, own_of
 from cruxcell.jobs.separated.proxies.placing import hash_meanwhile, is_reading
 from cruxcell.jobs.separated.proxies.remote import RemoteType, is_class_of_proxies
@@ -94,7 +94,7 @@ def _is_same(cls, other):
         return connection[0].ask("special", cls, "__eq__", other)
     if RemoteType.__eq__(cls, other):
         return True
-    if has_no_say(other) or has_nothing_to_say(other):
+    if has_no_equality(other):
         connection[0].doubts.are_different(cls, other, sys._getframe(1))
     return NotImplemented
 
@@ -105,7 +105,7 @@ def _is_another(cls, other):
         return connection[0].ask("special", cls, "__ne__", other)
     if RemoteType.__eq__(cls, other):
         return False
-    if has_no_say(other) or has_nothing_to_say(other):
+    if has_no_equality(other):
         connection[0].doubts.are_different(cls, other, sys._getframe(1), "__ne__")
     return True
 

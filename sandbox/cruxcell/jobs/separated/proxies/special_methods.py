@@ -6,7 +6,7 @@ from cruxcell.jobs.separated.proxies.asking import (
     are_made,
     equals,
     forward,
-    has_no_say,
+    has_no_equality,
     hashed,
     is_dropped,
     method_of,
@@ -15,7 +15,6 @@ from cruxcell.jobs.separated.proxies.asking import (
 )
 from cruxcell.jobs.separated.proxies.copies import copied_there
 from cruxcell.jobs.separated.proxies.deriving import derive_by, is_statement
-from cruxcell.jobs.separated.proxies.doubts import has_nothing_to_say
 from cruxcell.jobs.separated.proxies.equality import hold_the_same, holds
 from cruxcell.jobs.separated.proxies.facts import (
     DERIVED,
@@ -166,7 +165,7 @@ def _is_same(self, other):
         return bool(found)
     if holds(connection[0], self, other):
         return bool(connection[0].ask("special", self, "__eq__", other))
-    if has_no_say(other) or has_nothing_to_say(other):
+    if has_no_equality(other):
         connection[0].compared_by_identity = True
         connection[0].doubts.are_different(self, other, sys._getframe(1))
     return NotImplemented
@@ -184,7 +183,7 @@ def _is_another(self, other):
             return connection[0].ask("special", self, "__ne__", other)
         if holds(connection[0], self, other):
             return bool(connection[0].ask("special", self, "__ne__", other))
-        if has_no_say(other) or has_nothing_to_say(other):
+        if has_no_equality(other):
             connection[0].doubts.are_different(self, other, sys._getframe(1), "__ne__")
         return object.__ne__(self, other)
     are_equal = self is other or ("__eq__" in type(self).__dict__ and bool(hold_the_same(connection[0], self, other)))
