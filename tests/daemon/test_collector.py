@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import weakref
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +15,7 @@ import grpc.aio
 import pytest
 from cruxboxd.judging.judge import Judge
 from cruxboxd.judging.tasks import RunCheck
+from cruxboxd.rpc import interceptor
 from cruxboxd.rpc.health import Health
 from cruxboxd.rpc.interceptor import Interceptor
 from cruxboxd.rpc.methods import add_methods, server_of_known_methods
@@ -23,7 +25,7 @@ from cruxboxd.server.process import spare_the_collector
 from cruxboxd.settings.config import Config
 from cruxboxd.shared.observer import Observer
 from cruxboxd.tenancy.admission import Admission
-from cruxboxd.tenancy.identity import Identity
+from cruxboxd.tenancy.identity import Identity, Unidentified
 from cruxboxd.tenancy.refusal import Refused
 from cruxboxd.zygotes.jobs import Job, Result
 from cruxboxd.zygotes.streams import Streams
@@ -123,31 +125,85 @@ async def test_the_streams_of_a_program_that_has_ended_are_held_by_nothing(stdin
 PATHS = ["/a.Service/Method", "/grpc.health.v1.Health/Check", "/grpc.health.v1.Health/Watch", "/no.such/Method"]
 
 
-@pytest.mark.parametrize("path", PATHS)
-async def test_nothing_is_left_of_an_rpc_that_was_refused(path: str):
-    """Strangers may be refused thousands of times a second."""
+class _Request:
+    """What a method makes of the bytes of a request."""
 
-    async def refuse(_data: bytes, _context: Any) -> bytes:
-        raise Refused(grpc.StatusCode.INVALID_ARGUMENT, "invalid", "no")
+
+@contextlib.asynccontextmanager
+async def _served(behave: Callable[[], None]) -> AsyncIterator[grpc.aio.Channel]:
+    """A channel to a server whose two methods do that. At the end all that was asked is over."""
+
+    async def answer(_data: bytes, _context: Any) -> bytes:
+        behave()
+        return b""
+
+    async def answers(_requests: AsyncIterator[bytes], _context: Any) -> AsyncIterator[bytes]:
+        behave()
+        yield b""
 
     rules = Admission(Config(workers=1), False, lambda: 0.0, lambda _: 0.0)
     door = Interceptor(Identity(Config(workers=1)), rules, Observer(), Tracer())
     server = server_of_known_methods(door.refuse_unknown, [door], [])
-    add_methods(server, "a.Service", {"Method": grpc.unary_unary_rpc_method_handler(refuse)})
+    one, many = grpc.unary_unary_rpc_method_handler(answer), grpc.stream_stream_rpc_method_handler(answers)
+    add_methods(server, "a.Service", {"Method": one, "Stream": many})
     Health(lambda _peer: None).add_to(server)
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()
-    before = _contexts()
     async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+        yield channel
+    await server.stop(0)
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
+def _refuse() -> None:
+    raise Refused(grpc.StatusCode.INVALID_ARGUMENT, "invalid", "no")
+
+
+@pytest.mark.parametrize("path", PATHS)
+async def test_nothing_is_left_of_an_rpc_that_was_refused(path: str):
+    """Strangers may be refused thousands of times a second."""
+    async with _served(_refuse) as channel:
+        before = _contexts()
         for _ in range(5):
             with pytest.raises(grpc.aio.AioRpcError) as error:
                 await channel.unary_unary(path, None, None)(b"\xff")
             assert error.value.code() in {grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.UNIMPLEMENTED}
             del error
-    await server.stop(0)
-    for _ in range(5):
-        await asyncio.sleep(0)
     assert _contexts() - before == 0
+
+
+def _unidentified() -> None:
+    raise Unidentified
+
+
+def _fail() -> None:
+    raise ValueError
+
+
+@pytest.mark.parametrize("end", [_refuse, _unidentified, _fail])
+@pytest.mark.parametrize("is_stream", [False, True])
+async def test_a_request_that_was_refused_is_held_by_nothing(
+    end: Callable[[], None], is_stream: bool, monkeypatch: pytest.MonkeyPatch
+):
+    """The collector counts objects and not bytes: large requests would wait long for it."""
+    monkeypatch.setattr(interceptor.log, "disabled", True)  # pytest keeps what was logged, exceptions too
+    left = []
+
+    def behave() -> None:
+        request = _Request()
+        left.append(weakref.ref(request))
+        end()
+
+    async with _served(behave) as channel:
+        for _ in range(5):
+            with contextlib.suppress(grpc.aio.AioRpcError):
+                if is_stream:
+                    await channel.stream_stream("/a.Service/Stream", None, None)([b"x"]).read()
+                else:
+                    await channel.unary_unary("/a.Service/Method", None, None)(b"x")
+    assert len(left) == 5
+    assert [request() for request in left if request()] == []
 
 
 def _contexts() -> int:

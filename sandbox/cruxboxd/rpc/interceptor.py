@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import itertools
 import logging
 import re
@@ -51,7 +50,6 @@ REQUEST_ID_KEY = "x-request-id"
 _MESSAGE_S = 60
 # Messages that are parsed as a whole (reflection's, say) are small.
 _MOST_PARSED = 1 << 16
-_COLLECT_BYTES = 32 << 20
 # An answer that is not longer needs no client that reads.
 _WINDOW = 64 << 10
 _REQUEST_ID = re.compile(r"[\x21-\x7e]{1,64}")
@@ -68,7 +66,6 @@ class Rpc:
     shown: Shown = field(default_factory=Shown)
     peer: str = ""
     checks: int = 0
-    received_bytes: int = 0
     at_end: list[Callable[[], None]] = field(default_factory=list)
     ended: Refused | None = None
     cut: Callable[[], bool] = lambda: False  # end its connection, once its status waits there to be read
@@ -115,7 +112,6 @@ class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
         self._questions = Starts(QUESTIONS, QUESTION_S)
         self._headers = headers.bound(lambda: observer.refused("", "too_large"))
         self._open: set[Rpc] = set()
-        self._refused_bytes = 0
         self._empty = asyncio.Event()
         self.draining = asyncio.Event()
 
@@ -218,7 +214,6 @@ class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
         with self.arriving.awaited(rpc):
             data = await context.read()
         if data is not _EOF:
-            rpc.received_bytes += len(data)
             self.arriving.came(rpc, len(data))
         return data
 
@@ -314,20 +309,11 @@ class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
     async def _abort(self, rpc: Rpc, context: Context, refused: Refused) -> None:
         if refused is not _FAILED and not (rpc.ended and self.draining.is_set()):
             self._observer.refused(rpc.tenant.name, refused.reason)
-        self._collect_after(rpc.received_bytes)
         metadata: list[tuple[str, str | bytes]] = [(REQUEST_ID_KEY, rpc.request_id), *refused.metadata()]
         try:
             await context.abort(refused.code, refused.sentence, tuple(metadata))
         except grpc.aio.InternalError:  # the client has gone meanwhile; gRPC calls anything else a fault of ours
             raise asyncio.CancelledError from None
-
-    def _collect_after(self, size: int) -> None:
-        """What a refused request leaves in cycles is found by the collector, which counts objects and not bytes: so it
-        looks at the young ones each time so many bytes were refused."""
-        self._refused_bytes += size
-        if self._refused_bytes >= _COLLECT_BYTES:
-            self._refused_bytes = 0
-            gc.collect(0)
 
     # ---- the end of all ----------------------------------------------------------------------------------------
 
