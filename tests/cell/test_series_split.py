@@ -8,7 +8,7 @@ import pytest
 from cruxcell.analysis.parsing import parse_text
 from cruxcell.analysis.series import split_series
 from cruxcell.protocol import frames
-from cruxcell.protocol.payloads import AS_IT_IS, SERIES_STEP, SINGLE, TRUTH
+from cruxcell.protocol.payloads import AS_IT_IS, SERIES_LINE, SINGLE, TRUTH
 from cruxcell.values import transfer
 
 CHECK = "def check(candidate):\n    {}\ncheck(f)\n"
@@ -104,7 +104,7 @@ def test_what_is_told_of_each_call():
     split = split_series(parse_text(script, "exec"))
     assert split is not None
     expected, calls = map(frames.unpack, split)
-    lines = [SERIES_STEP.pack(line) for line in (1, 2, 4, 0)]
+    lines = [SERIES_LINE.pack(line) for line in (1, 2, 4, 0)]
     assert expected == [
         b"f", lines[0], b"", b"[1:i2;", lines[1], b"m\\ud800", b"i0;", lines[2], b"", b"[3:i0;i1;i0;",
         lines[3], b"", b"i1;",
@@ -130,7 +130,7 @@ BEGUN = [
 def test_the_line_is_that_of_the_interpreter(script: str, has_line: bool):
     split = split_series(parse_text("\n" + script, "exec"))
     assert split is not None
-    assert frames.unpack(split[0])[1] == SERIES_STEP.pack(2 if has_line else 0)
+    assert frames.unpack(split[0])[1] == SERIES_LINE.pack(2 if has_line else 0)
     for function in (lambda *_, **__: "not" in script, lambda *_, **__: 1 / 0):
         with pytest.raises((AssertionError, ZeroDivisionError)) as caught:
             exec("\n" + script, {"f": function})

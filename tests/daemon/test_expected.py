@@ -37,7 +37,7 @@ def test_a_series_is_read_with_its_calls():
     assert parts is not None
     (found,) = readings(frame([messages.READ_SERIES, *parts]), 9)
     assert found.series is not None
-    assert (found.kind, found.series.name, len(found.series.steps)) == (Kind.SERIES, "f", 2)
+    assert (found.kind, found.series.name, len(found.series.asserted)) == (Kind.SERIES, "f", 2)
     assert found.series.calls == parts[1], "a candidate's worker gets these, and nothing that is expected"
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 import told_workers
 from cruxboxd.judging import series as judging
-from cruxboxd.judging.asserted import MOST_STEPS, Series, Step, read_rows, read_series
+from cruxboxd.judging.asserted import MOST_CALLS, Asserted, Series, read_rows, read_series
 from cruxboxd.judging.audit import Audit, Audited
 from cruxboxd.judging.outcomes import Assurance, CheckResult
 from cruxboxd.judging.outcomes import Outcome as Kind
@@ -28,7 +28,7 @@ from told_workers import CLEAN, DIED, Told
 
 # ---- what a worker says, read ----------------------------------------------------------------------------------------
 
-ONE = Series("f", (Step(b"i1;", 4, "text"), Step(b"i2;", 0, "")), b"")
+ONE = Series("f", (Asserted(b"i1;", 4, "text"), Asserted(b"i2;", 0, "")), b"")
 BASE = CheckResult(None, steps=100)
 
 
@@ -50,7 +50,7 @@ SAID = {
     "nothing": (b"", None),
     "no frames": (b"\xff\xff\xff\xff", None),
     "a short head": (frames.pack([b"v", b"i1;"]), None),
-    "many": (came(*[(VALUE, b"i1;", 1)] * (MOST_STEPS + 1)), None),
+    "many": (came(*[(VALUE, b"i1;", 1)] * (MOST_CALLS + 1)), None),
 }
 
 
@@ -85,19 +85,19 @@ def test_which_name_is_called(name: str, asked: str, called: str):
 
 
 def garbled() -> Iterator[bytes]:
-    whole = frames.pack([b"f", payloads.SERIES_STEP.pack(1), b"", b"i1;"])
+    whole = frames.pack([b"f", payloads.SERIES_LINE.pack(1), b"", b"i1;"])
     yield from (b"", b"\xff", frames.pack([b"f"]), frames.pack([b"f", b"", b"", b"i1;"]), frames.pack([b"\xff"]))
-    yield frames.pack([b"f"] + [payloads.SERIES_STEP.pack(1), b"", b"i1;"] * (MOST_STEPS + 1))
+    yield frames.pack([b"f"] + [payloads.SERIES_LINE.pack(1), b"", b"i1;"] * (MOST_CALLS + 1))
     yield whole[:-1]
 
 
-def test_a_series_has_as_many_steps_as_a_worker_finds_and_each_its_own_message():
+def test_a_series_has_as_many_calls_as_a_worker_finds_and_each_its_own_message():
     longest = [
-        (payloads.SERIES_STEP.pack(line), b"why %d" % line, b"i%d;" % line) for line in range(taken_apart._MOST_STEPS)
+        (payloads.SERIES_LINE.pack(line), b"why %d" % line, b"i%d;" % line) for line in range(taken_apart._MOST_CALLS)
     ]
     series = read_series(frames.pack([b"f", *itertools.chain(*longest)]), b"calls")
-    steps = [Step(b"i%d;" % line, line, f"why {line}") for line in range(taken_apart._MOST_STEPS)]
-    assert series == Series("f", tuple(steps), b"calls")
+    asserted = [Asserted(b"i%d;" % line, line, f"why {line}") for line in range(taken_apart._MOST_CALLS)]
+    assert series == Series("f", tuple(asserted), b"calls")
 
 
 def test_rows_have_a_line_each():

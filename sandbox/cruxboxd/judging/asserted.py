@@ -1,4 +1,4 @@
-"""What a worker has read off a script of which the program's calls are known before any is made."""
+"""Scripts of which it is known which calls they make before any is made, as the worker that has read them says."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from cruxcell.protocol import frames, payloads
 
 from cruxboxd.zygotes.report import text
 
-MOST_STEPS = 1 << 10
+MOST_CALLS = 1 << 10
 _CANDIDATE = "candidate"
 MOST_KNOWN, MOST_KNOWN_BYTES = 16, 1 << 15  # of what a script came to
 
 
 @dataclass(frozen=True)
-class Step:
-    """What is expected of one call; `line` is its assertion's, 0 if how that fails is not known
-    beforehand: it stands on several lines, or computes its message."""
+class Asserted:
+    """What a script asserts of one call. `line`: of the assertion; 0 if how that fails is not known beforehand, as it
+    stands on several lines or computes its message."""
 
     canonical: bytes
     line: int
@@ -66,24 +66,24 @@ class _Calling:
 
 @dataclass(frozen=True)
 class Series(_Calling):
-    """A script, taken apart: the name it calls, what is expected of each call, and the calls as a worker takes them."""
+    """A script, taken apart: the name it calls, what it asserts of each call, and the calls as a worker takes them."""
 
-    steps: tuple[Step, ...]
+    asserted: tuple[Asserted, ...]
     calls: bytes
 
-    others = frames.pack([])
+    unbindable = frames.pack([])
 
 
 @dataclass(frozen=True)
 class Rows(_Calling):
     """A script that calls its name once for each row of a table, or in each of its assertions: the line of each call, 0
-    if how it fails is not known beforehand; names that the program may not bind, packed; and the calls as a worker
+    if how it fails is not known beforehand; the names that the program may not bind, packed; and the calls as a worker
     takes them.
 
     `known` is what it came to where programs gave certain values: by a digest of these, and limits."""
 
     lines: tuple[int, ...]
-    others: bytes
+    unbindable: bytes
     calls: bytes
     known: dict[Hashable, Any] = field(default_factory=dict, compare=False)
 
@@ -91,11 +91,11 @@ class Rows(_Calling):
 def read_series(expected: bytes, calls: bytes) -> Series | None:
     """The series, from the fields of a worker that has read the script; None if they are none."""
     try:
-        name, *fields = frames.unpack(expected, 3 * MOST_STEPS)
-        steps = []
+        name, *fields = frames.unpack(expected, 3 * MOST_CALLS)
+        asserted = []
         for head, message, canonical in zip(fields[0::3], fields[1::3], fields[2::3]):
-            steps.append(Step(canonical, payloads.SERIES_STEP.unpack(head)[0], text(message)))
-        return Series(name.decode(), tuple(steps), calls) if steps else None
+            asserted.append(Asserted(canonical, payloads.SERIES_LINE.unpack(head)[0], text(message)))
+        return Series(name.decode(), tuple(asserted), calls) if asserted else None
     except (ValueError, struct.error):  # FrameErrors and UnicodeErrors are ValueErrors
         return None
 
@@ -103,8 +103,8 @@ def read_series(expected: bytes, calls: bytes) -> Series | None:
 def read_rows(told: bytes) -> Rows | None:
     """The rows, from what a worker that has read the script says of them; None if there are none."""
     try:
-        told_lines, name, others, calls = frames.unpack(told, 4)
+        told_lines, name, unbindable, calls = frames.unpack(told, 4)
         lines = tuple(line for (line,) in payloads.LINE.iter_unpack(told_lines))
-        return Rows(name.decode(), lines, others, calls) if lines else None
+        return Rows(name.decode(), lines, unbindable, calls) if lines else None
     except (ValueError, struct.error):  # FrameErrors and UnicodeErrors are ValueErrors
         return None

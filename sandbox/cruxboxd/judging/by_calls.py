@@ -90,7 +90,7 @@ class CallsJudge(ABC, Generic[Script]):
         task = self._task
         may_share = task.share and self._scheduler.kinds.seals(task.runtime) and not self._audit.is_suspect(task.rpc_id)
         flags = payloads.SERIES | (payloads.SHARE if may_share else 0)
-        fields = [payloads.CALLS_FLAGS.pack(flags), task.program, entry_point.encode(), script.calls, script.others]
+        fields = [payloads.CALLS_FLAGS.pack(flags), task.program, entry_point.encode(), script.calls, script.unbindable]
         job = job_for(self._scheduler, task, messages.JOB_SERIES, fields, self._hash_seed, [task.program])
         job.limits = of_an_attempt(job.limits)
         job.asked = Asked(output=job.limits.output_bytes)

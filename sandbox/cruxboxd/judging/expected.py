@@ -67,12 +67,12 @@ class Reading:
         """About how many bytes it holds."""
         size = _SHELVED + len(self.canonical or b"") + getsizeof(self.text) + len(self.code)
         if self.rows is not None:
-            size += _OBJECT + len(self.rows.others) + len(self.rows.calls) + MOST_KNOWN_BYTES
+            size += _OBJECT + len(self.rows.unbindable) + len(self.rows.calls) + MOST_KNOWN_BYTES
             size += _NUMBER * len(self.rows.lines)
         if self.series is not None:
-            steps = self.series.steps
+            asserted = self.series.asserted
             size += len(self.series.calls) + sum(
-                _OBJECT + len(step.canonical) + getsizeof(step.message) for step in steps
+                _OBJECT + len(each.canonical) + getsizeof(each.message) for each in asserted
             )
         return size
 

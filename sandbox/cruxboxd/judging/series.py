@@ -28,20 +28,20 @@ class SeriesJudge(CallsJudge[Series]):
 def _compared(base: CheckResult, told: bytes, series: Series) -> CheckResult | None:
     """The values against what is expected of them, to the first that differs."""
     try:
-        parts = parts_of(told, len(series.steps))
-        for at, (step, (kind, steps, data)) in enumerate(zip(series.steps, parts), 1):
-            if kind == payloads.CAME_VALUE and data == step.canonical:
+        parts = parts_of(told, len(series.asserted))
+        for at, (asserted, (kind, steps, data)) in enumerate(zip(series.asserted, parts), 1):
+            if kind == payloads.CAME_VALUE and data == asserted.canonical:
                 continue
-            if not step.line or not (at == len(parts) or not (base.stdout or base.stderr)):
+            if not asserted.line or not (at == len(parts) or not (base.stdout or base.stderr)):
                 return None  # what calls behind it printed is not this one's
             ended = base.but(steps=min(steps, base.steps))
             if kind == payloads.CAME_VALUE:
-                error = "AssertionError", step.message, step.line
+                error = "AssertionError", asserted.message, asserted.line
                 return ended.but(outcome=Outcome.FAILED, detail=NO_ASSERTION, exception=error)
-            return ended.but(outcome=Outcome.RAISED, exception=(*error_of(data), step.line))
+            return ended.but(outcome=Outcome.RAISED, exception=(*error_of(data), asserted.line))
     except ValueError:  # a FrameError is one
         return None
-    return base.but(outcome=Outcome.PASSED) if len(parts) == len(series.steps) else None
+    return base.but(outcome=Outcome.PASSED) if len(parts) == len(series.asserted) else None
 
 
 def parts_of(told: bytes, most: int) -> list[tuple[bytes, int, bytes]]:

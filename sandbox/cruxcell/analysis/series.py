@@ -18,7 +18,7 @@ import builtins
 from cruxcell.analysis.parsing import Invalid, compile_tree, is_constant
 from cruxcell.analysis.syntax import only_parameter, walk
 from cruxcell.protocol import frames
-from cruxcell.protocol.payloads import AS_IT_IS, SERIES_STEP, SINGLE, TRUTH
+from cruxcell.protocol.payloads import AS_IT_IS, SERIES_LINE, SINGLE, TRUTH
 from cruxcell.protocol.records import text_bytes
 from cruxcell.values import transfer
 from cruxcell.values.canonical import NotPlain, TooLarge, canon
@@ -27,9 +27,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    Step = tuple[bytes, int, str, Any, Any]  # view, line, message, call, expected (a node, or a value)
+    Asserted = tuple[bytes, int, str, Any, Any]  # view, line, message, call, expected (a node, or a value)
 
-_MOST_STEPS, _MOST_BYTES = 200, 1 << 20
+_MOST_CALLS, _MOST_BYTES = 200, 1 << 20
 _SINGLES = (True, False, None)
 # What changes nothing for the script around it where it is not evaluated.
 _OF_MESSAGES = (
@@ -48,40 +48,40 @@ def split_series(tree):
     """(what is expected, the calls), packed; None if the script is no series.
 
     `tree` is what `parse_text(script, "exec")` gave. The first holds the name that is called, then for each call its
-    `SERIES_STEP`, message and canonical value; the second the encoded arguments of all calls, then the view of each.
+    `SERIES_LINE`, message and canonical value; the second the encoded arguments of all calls, then the view of each.
     """
     try:
-        name, steps, others = _taken_apart(tree.body)
-        return _packed(name, steps, _evaluated(steps, others))
+        name, asserted, others = _taken_apart(tree.body)
+        return _packed(name, asserted, _evaluated(asserted, others))
     except (_Other, Invalid, NotPlain, TooLarge):
         return None
 
 
 def _taken_apart(body):
-    # type: (list[Any]) -> tuple[str, list[Step], list[Any]]
+    # type: (list[Any]) -> tuple[str, list[Asserted], list[Any]]
     """(the name that is called, what is asserted, other expressions that have to be constants)."""
     others = []  # type: list[Any]
-    steps, function, given = [], None, ""  # type: list[Step], Any, str
+    asserted, function, given = [], None, ""  # type: list[Asserted], Any, str
     for node in body:
         if given:
             raise _Other
-        if isinstance(node, _ast.FunctionDef) and function is None and not steps:
+        if isinstance(node, _ast.FunctionDef) and function is None and not asserted:
             function = node
         elif isinstance(node, _ast.Assign):
             others.append(_assigned(node))
         elif function is not None:
             given = _given(node, function)
         else:
-            steps += _step(node, "")
+            asserted += _asserted_by(node, "")
     if function is not None:
-        steps = _steps_of(function)
-    names = {step[3].func.id for step in steps}
-    if len(names) != 1 or len(steps) > _MOST_STEPS or (function is not None and not given):
+        asserted = _asserted_in(function)
+    names = {each[3].func.id for each in asserted}
+    if len(names) != 1 or len(asserted) > _MOST_CALLS or (function is not None and not given):
         raise _Other
     name = given or names.pop()
     if hasattr(builtins, name) or name.startswith("__") or name.isupper():
         raise _Other
-    return name, steps, others
+    return name, asserted, others
 
 
 def _assigned(node):
@@ -111,17 +111,17 @@ def _given(node, function):
     return str(argument.id)
 
 
-def _steps_of(function):
-    # type: (Any) -> list[Step]
+def _asserted_in(function):
+    # type: (Any) -> list[Asserted]
     """What a function of one plain parameter asserts of it."""
     parameter = only_parameter(function)
     if not parameter or function.name.isupper():
         raise _Other
-    return [step for node in function.body for step in _step(node, parameter)]
+    return [each for node in function.body for each in _asserted_by(node, parameter)]
 
 
-def _step(node, parameter):
-    # type: (Any, str) -> list[Step]
+def _asserted_by(node, parameter):
+    # type: (Any, str) -> list[Asserted]
     """What one statement asserts: nothing, if it does nothing or asserts what is true. `parameter`: that of the
     function it stands in, which is all that is called there."""
     if isinstance(node, _ast.Pass) or _is_idle(node):
@@ -187,11 +187,11 @@ def _message(node):
     return None
 
 
-def _evaluated(steps, others):
-    # type: (list[Step], list[Any]) -> list[Any]
-    """For each step (arguments, keywords, expected): the value of one expression, which has to be constant."""
+def _evaluated(asserted, others):
+    # type: (list[Asserted], list[Any]) -> list[Any]
+    """For each call (arguments, keywords, expected): the value of one expression, which has to be constant."""
     parts = []
-    for view, _, _, call, wanted in steps:
+    for view, _, _, call, wanted in asserted:
         keys = [_ast.Constant(value=item.arg, kind=None) for item in call.keywords]  # type: list[Any]
         parts += [_tuple(call.args), _ast.Dict(keys=keys, values=[item.value for item in call.keywords])]
         parts += [wanted] if view == AS_IT_IS else []
@@ -207,7 +207,7 @@ def _evaluated(steps, others):
         values = iter(eval(code, {"__builtins__": {}}))
     except Exception:  # 1 / 0, say: it is raised where it stands
         raise _Other from None
-    return [(next(values), next(values), next(values) if step[0] == AS_IT_IS else step[4]) for step in steps]
+    return [(next(values), next(values), next(values) if each[0] == AS_IT_IS else each[4]) for each in asserted]
 
 
 def _tuple(elements):
@@ -215,17 +215,17 @@ def _tuple(elements):
     return _ast.Tuple(elts=elements, ctx=_ast.Load())
 
 
-def _packed(name, steps, values):
-    # type: (str, list[Step], list[Any]) -> tuple[bytes, bytes]
+def _packed(name, asserted, values):
+    # type: (str, list[Asserted], list[Any]) -> tuple[bytes, bytes]
     # A tuple that stands in several calls is one object, as in a pair: so all are encoded at once. What all arguments
     # of two calls make up is not, which is why they are a list.
     encoded = transfer.encode([(list(arguments), keywords) for arguments, keywords, _ in values], _MOST_BYTES)
     expected, calls = [name.encode()], [encoded]
-    for (view, line, message, _, _), (_, _, wanted) in zip(steps, values):
+    for (view, line, message, _, _), (_, _, wanted) in zip(asserted, values):
         canonical, has_nan = canon(wanted, _MOST_BYTES)
         if has_nan:
             raise _Other
-        expected += [SERIES_STEP.pack(line), text_bytes(message), canonical]
+        expected += [SERIES_LINE.pack(line), text_bytes(message), canonical]
         calls.append(view)
     packed = frames.pack(expected), frames.pack(calls)
     if len(packed[0]) + len(packed[1]) > _MOST_BYTES:

@@ -36,7 +36,7 @@ EXPECTED, SCRIPT, LARGE_SCRIPT = b"e", b"s", b"l"
 # each, the line of its assertion (0 if how it fails is not known beforehand).
 AS_IT_IS, TRUTH, SINGLE = b"v", b"t", b"s"  # SINGLE: is it True, False, None?
 WHOLE = b"w"  # of a script of rows: as it would cross to another worker
-SERIES_STEP = struct.Struct("<I")
+SERIES_LINE = struct.Struct("<I")
 # What came of each call: a value, an exception that a program raises by itself, or neither; steps up to then.
 SERIES_CAME = struct.Struct("<cQ")
 CAME_VALUE, CAME_ERROR = b"v", b"e"
