@@ -43,7 +43,7 @@ class Order:
 
 
 class Child:
-    """A worker from the zygote's side."""
+    """A worker, as its zygote knows it."""
 
     __slots__ = ("folder", "killed", "lane", "pid", "progress", "started")
 
@@ -72,21 +72,21 @@ class Forks:
         Those of an order that is dropped by now discard their payload, and end."""
         if not order.is_pair:
             return [self._one(order, order.lane, -1, is_dropped)]
-        ours, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM)
+        of_candidate, of_test = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM)
         try:
-            candidate = self._one(order, CANDIDATE_LANE, ours.fileno(), is_dropped)
+            candidate = self._one(order, CANDIDATE_LANE, of_candidate.fileno(), is_dropped)
             try:
-                return [candidate, self._one(order, TEST_LANE, theirs.fileno(), is_dropped)]
+                return [candidate, self._one(order, TEST_LANE, of_test.fileno(), is_dropped)]
             except OSError:
                 _take_back(candidate)
                 raise
         finally:
-            ours.close()
-            theirs.close()
+            of_candidate.close()
+            of_test.close()
 
     def _one(self, order, lane, channel, is_dropped):
         # type: (Order, int, int, bool) -> Child
-        """A new worker, with a scratch folder if it has one."""
+        """A new worker, with a scratch folder where workers have one."""
         if not self._scratch_bytes:
             return self._fork(order, lane, channel, is_dropped)
         folder = scratch.new_folder(self._helper, self._scratch_bytes, scratch.NEW_FOLDERS[lane])
@@ -120,23 +120,14 @@ class Forks:
 
     def _become_worker(self, order, lane, descriptors, limits, is_dropped):
         # type: (Order, int, list[int], bytes, bool) -> None
-        """The child's side of the fork: put the descriptors where a worker has them, and never come back."""
+        """In the child: become the worker of this order, do its job, and never come back."""
         try:
             if order.flags & messages.BEHIND:
                 os.nice(messages.ZYGOTE_AHEAD)
             bpf = self._filters[order.flags & (messages.COMPUTE_PROFILE | messages.SHARED_PROFILE)]
             helper, parent = self._helper, self._pid
             payload = FIRST_LANE + 2 * lane
-            *streams, progress_end, channel = descriptors
-            for number, stream in enumerate(streams):
-                os.dup2(stream, number)
-            if channel >= 0:
-                channel = os.dup2(channel, _SAFE)
-            if progress_end != worker.PROGRESS:
-                os.dup2(progress_end, worker.PROGRESS)
-            os.dup2(payload + 1, worker.REPORT)
-            if channel >= 0:
-                os.dup2(channel, CHANNEL)
+            has_channel = _put_in_place(descriptors, payload + 1)
             self._context.memory_bytes, self._context.scratch_bytes = order.rlimits_key[0], self._scratch_bytes
             if is_dropped:
                 worker.discard(payload)
@@ -144,7 +135,7 @@ class Forks:
                 scratch.move_in(self._helper, scratch.NEW_FOLDERS[lane])
             if self._threads:
                 limits = self._room_for_threads(order, limits)
-            worker.main(self._context, payload, channel >= 0, lambda: confine_worker(helper, limits, bpf, parent))
+            worker.main(self._context, payload, has_channel, lambda: confine_worker(helper, limits, bpf, parent))
         except BaseException as error:
             worker.fail("start", error)
         finally:
@@ -152,7 +143,7 @@ class Forks:
 
     def _room_for_threads(self, order, limits):
         # type: (Order, bytes) -> bytes
-        """The worker's own side: its limits if it may start threads, or `limits` where this host cannot count them.
+        """In the child: its limits if it may start threads, or `limits` where this host cannot count them.
 
         Priority and CPUs belong to a thread and are handed down: it steps back now, later only its first thread would.
         """
@@ -168,6 +159,24 @@ class Forks:
                 self._rlimits.clear()
             self._rlimits[key] = self._pack_limits(*key)
         return self._rlimits[key]
+
+
+def _put_in_place(descriptors, report):
+    # type: (list[int], int) -> bool
+    """Give the descriptors (standard streams, progress, channel) the numbers that a worker has them under. Is there a
+    channel? It may stand where another belongs, so it goes out of the way before, and to its place at last."""
+    *streams, progress, channel = descriptors
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+    has_channel = channel >= 0
+    if has_channel:
+        channel = os.dup2(channel, _SAFE)
+    if progress != worker.PROGRESS:
+        os.dup2(progress, worker.PROGRESS)
+    os.dup2(report, worker.REPORT)
+    if has_channel:
+        os.dup2(channel, CHANNEL)
+    return has_channel
 
 
 def _take_back(child):
