@@ -268,14 +268,11 @@ class Scheduler:
                 member.attempts += job.attempts
                 self._requeue(member)
             return
-        if job.is_cancelled or self._is_closed:
-            job.finish(Result(error="cancelled", attempts=job.attempts))
-        elif RETRY.is_spent(job.attempts):
+        if RETRY.is_spent(job.attempts) and not self._is_unwanted(job):
             self._observer.sandbox_error("gave_up")
             job.finish(Result(error=f"the sandbox failed {job.attempts} times", attempts=job.attempts))
         else:
-            self._queue.put_first(job)
-            self._pump_soon()  # it may come after a pause, when nothing else happens
+            self._run_again(job)
 
     def _give_up(self, does_not_start: Callable[[ZygoteKey], bool], reason: str) -> None:
         """Zygotes of such kinds do not start: the jobs that wait for one end as a failure of the sandbox."""
@@ -386,12 +383,15 @@ class Scheduler:
         return carrier
 
     def _run_again(self, job: Job) -> None:
-        """A job that shared a worker and has to run once more, through no fault of anybody."""
-        if job.is_cancelled or self._is_closed:
+        """Queue it again, before others of its tenant, unless nobody wants it any more."""
+        if self._is_unwanted(job):
             job.finish(Result(error="cancelled", attempts=job.attempts))
         else:
             self._queue.put_first(job)
-            self._pump_soon()
+            self._pump_soon()  # it may come after a pause, when nothing else happens
+
+    def _is_unwanted(self, job: Job) -> bool:
+        return job.is_cancelled or self._is_closed
 
 
 def _leave_company(job: Job) -> None:
