@@ -97,11 +97,11 @@ def command(
     are missing, and --restart runs all of them again.
     """
     ks = _checked_ks(k or [1, 5])
-    taken = goes_to_stdout(as_json, out=None if out is None else Path(out))
+    is_stdout_taken = goes_to_stdout(as_json, out=None if out is None else Path(out))
     if [*generations, dataset].count(Path(STANDARD)) > 1:
         raise InvalidRequest("standard input (-) can be read but once.")
-    front = read_prelude(prelude)
-    rows = with_prelude(read_dataset(dataset), front)
+    prelude_text = read_prelude(prelude)
+    rows = with_prelude(read_dataset(dataset), prelude_text)
     files = [read_generations(path, rows) for path in generations]
     for path, each in zip(generations, files):
         _say_gaps(path, each, len(rows))
@@ -118,7 +118,7 @@ def command(
         }
         with going_on(going, identity, remembered) as done:
             with running.connect() as client, progress_bar("checks") as progress:
-                refuse_unless_they_run({} if prelude is None else {prelude: front}, client)
+                refuse_unless_they_run({} if prelude is None else {prelude: prelude_text}, client)
                 job = Job(rows, mode.value, way, running.limits, ks, progress)
                 reports, distinct = score(Remembering(client, done.fields, done.add), job, files)
             elapsed_s = time.monotonic() - started
@@ -129,12 +129,12 @@ def command(
     summary = summary_of(generations, reports, distinct, elapsed_s)
     if as_json:
         print_json(summary)
-    elif not taken:
+    elif not is_stdout_taken:
         show(summary, way.name)
 
 
 def _digests(generations: Iterable[tuple[Path, Generations]], of_rows: Sequence[Path], rows: Dataset) -> dict[str, Any]:
-    """Of the files that are scored and of `of_rows`, which the rows come from."""
+    """Digests of the files that are scored, and of the files `of_rows` that `rows` were read from."""
     return {
         "generations": [digest(path, read=partial(dict, each)) for path, each in generations],
         "dataset": digest(*of_rows, read=lambda: repr(list(rows.values()))),

@@ -272,11 +272,11 @@ def _printed(stdout: bytes, stderr: bytes) -> Fields:
     return {"stdout": utf8(stdout), "stderr": utf8(stderr)} if stdout or stderr else {}
 
 
-def _ends(outcome: Outcome, detail: str) -> Reader:
+def _with_detail(outcome: Outcome, detail: str) -> Reader:
     return lambda _answer: {"outcome": outcome, "detail": detail}
 
 
-def _leaves(outcome: Outcome | None) -> Reader:
+def _in_its_words(outcome: Outcome) -> Reader:
     return lambda answer: {"outcome": outcome, "detail": text(answer.fields[0])}
 
 
@@ -285,12 +285,12 @@ _READERS: dict[bytes, Reader] = {
     messages.VALUE: _read_value,
     messages.RAISED: _read_raised,
     messages.ENDED: _read_ended,
-    messages.STEP_LIMIT: _ends(Outcome.STEP_LIMIT, "out of steps"),
-    messages.OUTPUT_LIMIT: _ends(Outcome.OUTPUT_LIMIT, "over its output limit"),
+    messages.STEP_LIMIT: _with_detail(Outcome.STEP_LIMIT, "out of steps"),
+    messages.OUTPUT_LIMIT: _with_detail(Outcome.OUTPUT_LIMIT, "over its output limit"),
     messages.MEMORY_LIMIT: lambda _answer: dict(_OUT_OF_MEMORY),
-    messages.CANDIDATE_GONE: _leaves(Outcome.CRASHED),
-    messages.NOT_PLAIN: _leaves(Outcome.FAILED),
-    messages.CANNOT_CROSS: _leaves(Outcome.INVALID),
+    messages.CANDIDATE_GONE: _in_its_words(Outcome.CRASHED),
+    messages.NOT_PLAIN: _in_its_words(Outcome.FAILED),
+    messages.CANNOT_CROSS: _in_its_words(Outcome.INVALID),
 }
 
 
@@ -321,7 +321,7 @@ def _are_alike(mark: bytes, other: bytes) -> bool:
     return zeros == wanted_zeros and not (kind[:1] == wanted[:1] == b"o")
 
 
-# Which of these a run meets first depends on how fast the machine is.
+# Which of these ends a run first depends on how fast the machine is.
 _LIMITS = frozenset({Outcome.TIMED_OUT, Outcome.STEP_LIMIT, Outcome.MEMORY_LIMIT, Outcome.OUTPUT_LIMIT})
 
 

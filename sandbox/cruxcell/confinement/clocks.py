@@ -301,7 +301,7 @@ def step_back(pid, modest, seat=None):
     Without the second, another check has to wait for the end of the worker's time slice. On a kernel without preemption
     that is up to a tick, whatever the priorities. Of a pair only one half works at a time: on a CPU of its own each
     would wake the other from its sleep, which takes longer than most calls do. A host that refuses any of this does
-    without. The priority is lower than that of any fast worker, also where this one had all its zygote is ahead by.
+    without. The priority is lower than that of any fast worker, of those too that are `BEHIND`.
     """
     try:
         ours, own = [os.getpriority(os.PRIO_PROCESS, each) for each in (0, pid)]

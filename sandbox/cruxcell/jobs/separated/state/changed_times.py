@@ -1,9 +1,9 @@
-"""`os.stat` of a file that has crossed: it was changed when it was in the half that has changed it.
+"""`os.stat` of a file that has crossed tells when the other half has changed it.
 
-A file that crosses is written anew, and no call sets when that was (`st_ctime`), as one sets the time of its content.
-So where a program or script names that time, what looks at files says what the other half has told.
+A file that crosses is written anew, and its `st_ctime` is the time of that, which no call can set. So where a program
+or script names that field, `os.stat` and its like give the time that the other half has told.
 
-What stands for `os.stat` ends in candidates' hands, so this module holds nothing but that.
+A candidate can reach the globals of this module by what stands for `os.stat`. So it holds nothing else.
 """
 
 import os
@@ -20,14 +20,14 @@ _told = {}  # type: dict[int, tuple[int, int]]  # a file's number -> when it was
 
 def note(place, changed):
     # type: (str, int) -> None
-    """The file there has crossed, and was changed at that time."""
+    """The file at `place` has come from the other half, which changed it at that time (ns)."""
     found = _lstat(place)
     if 0 <= changed < _LARGEST:
         _told[found.st_ino] = found.st_ctime_ns, changed
 
 
 class _Look:
-    """No function: pathlib has it in a class, where that would be a method."""
+    """No function: pathlib has it as an attribute of a class, where a function would become a method."""
 
     def __init__(self, look):
         # type: (Any) -> None
@@ -50,7 +50,7 @@ _LOOKS = {name: _Look(getattr(os, name)) for name in ("stat", "lstat", "fstat")}
 
 def install_for(source):
     # type: (str) -> None
-    """Where the text names that time."""
+    """In the place of `os.stat` and its like, where `source` names that field."""
     if "ctime" not in source:
         return
     shared = sys.modules["os"]  # type: Any
