@@ -20,6 +20,17 @@ class Left(Exception):
     """The script is ended; with its reason."""
 
 
+class Refused(Exception):
+    """The check is over; with its reason."""
+
+
+class RefusingLink:
+    """A link of the test, as far as it refuses what only the candidate could do."""
+
+    def refuse(self, why: str) -> Any:
+        raise Refused(why)
+
+
 class Context:
     """Of a worker; what it sends stands in `sent`."""
 

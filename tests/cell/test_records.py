@@ -20,7 +20,7 @@ def test_a_plan_says_whether_its_checks_share():
     assert said == [[messages.PLAN, b"1", b"di", b"no"], [messages.PLAN, b"0", b"di", b"no"]]
 
 
-def test_findings_are_places():
+def test_findings_are_told_as_places_among_their_names():
     names = messages.FINDING_NAMES
     record = records.findings(7, [{names[1], names[0]}, set(), {names[-1]}])
     assert frames.unpack(record[4:])[2:] == [bytes([0, 1]), b"", bytes([len(names) - 1])]
@@ -60,7 +60,7 @@ def test_a_line_that_cannot_be_is_none(line: int, told: int, monkeypatch: pytest
     assert frames.unpack(records.raised(b"", ValueError())[4:])[4] == struct.pack("<i", told)
 
 
-def test_what_is_out_of_memory():
+def test_out_of_memory_is_what_an_operation_ran_out_of_and_no_raise():
     """Who raised it says the operation that did, at the end of the trace."""
     assert records.is_out_of_memory(caught("def f():\n  return [0] * (1 << 60)\nf()"))
     assert not records.is_out_of_memory(caught("def f():\n  raise MemoryError\nf()"))
@@ -74,7 +74,7 @@ def test_what_is_out_of_memory():
     assert records.is_out_of_memory(raised)
 
 
-def test_a_record_of_numbers():
+def test_a_limit_is_told_with_the_numbers_of_its_check():
     for _ in range(2):
         record = records.limit(b"O", 3, 4)
         assert frames.unpack(record[4:]) == [b"O", records.NUMBERS.pack(3, 4, 0, 0, 0)]

@@ -14,10 +14,6 @@ from cruxcell.jobs.separated.rules import databases
 from cruxcell.jobs.separated.rules.databases import MODULE, Databases
 
 
-class Refused(Exception):
-    pass
-
-
 class Link:
     is_foreign, opens = True, False
 

@@ -13,16 +13,13 @@ from typing import Any
 import pytest
 from cruxcell.jobs.separated.followed import FOLLOWED
 from cruxcell.jobs.separated.state import measured, traced
+from script_half import Refused, RefusingLink
 
 NS = 10**9
 TOLD = [3000 * NS, 2000 * NS, 500 * NS, 70 * NS]
 
 
-class Refused(Exception):
-    pass
-
-
-class Link:
+class Link(RefusingLink):
     """The test's half; `said` is what the candidate says that it has used, and `most` of memory."""
 
     def __init__(self, said: Any, most: Any) -> None:
@@ -30,9 +27,6 @@ class Link:
 
     def tell(self, operation: str) -> Any:
         return self.said[operation]
-
-    def refuse(self, why: str) -> Any:
-        raise Refused(why)
 
 
 @pytest.fixture(name="follow")

@@ -7,7 +7,6 @@ import builtins
 import datetime
 import math
 import os
-import sys
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -18,15 +17,7 @@ from cruxcell.jobs.separated.followed import FOLLOWED
 from cruxcell.jobs.separated.rules import configurations, program_names
 from cruxcell.jobs.separated.script_link import ScriptLink
 from cruxcell.protocol import messages, records
-from script_half import thing
-
-
-class Left(Exception):
-    """The script is ended; with its reason."""
-
-
-class Context:
-    stdout, stderr, scratch_bytes = sys.stdout, sys.stderr, 0
+from script_half import Context, Left, thing
 
 
 class Half(ScriptLink):
@@ -298,7 +289,7 @@ def test_what_a_script_has_bound_follows_no_more(f: Any, script: str):
     assert half.namespace["isclose"] is math.isclose
 
 
-def test_what_both_sides_have_follows_once_where_the_script_may_bind_it_too(f: Any):
+def test_what_both_halves_have_follows_once_where_the_script_may_bind_it_too(f: Any):
     half = Half(f=f, isclose=f)
     half.gets("from math import *\nf(isclose)")
     for found in (math.isclose, thing()):

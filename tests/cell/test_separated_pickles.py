@@ -23,16 +23,13 @@ from cruxcell.jobs.separated.rules import pickles as of_pickles
 from cruxcell.jobs.separated.rules.pickles import PickledHere, Pickles, load_own
 from cruxcell.jobs.separated.rules.texts import OF_THE_OTHER_HALF
 from other_half import connected
+from script_half import Refused, RefusingLink
 
 DATA = pickle.dumps(Fraction(1, 2))
 PATHS = pickle.dumps(Path("a"))
 
 
-class Refused(Exception):
-    """The script is ended."""
-
-
-class Link:
+class Link(RefusingLink):
     """The test's half, whose candidate answers as told; it has made the files of `made`."""
 
     def __init__(self) -> None:
@@ -51,9 +48,6 @@ class Link:
     def ask(self, *asked: Any) -> Any:
         self.asked.append(asked)
         return self.answers[asked[0]]
-
-    def refuse(self, why: str) -> None:
-        raise Refused(why)
 
 
 class Proxy:

@@ -12,13 +12,10 @@ import pytest
 from cruxcell.jobs.separated.followed import FOLLOWED
 from cruxcell.jobs.separated.proxies.facts import Opaque
 from cruxcell.jobs.separated.state.running_threads import follow_threads, threads_of
+from script_half import Refused, RefusingLink
 
 
-class Refused(Exception):
-    pass
-
-
-class Link:
+class Link(RefusingLink):
     """The test's half; `said` is what the candidate says, and `partners` are threads that stand for the candidate's."""
 
     def __init__(self, said: Any, *partners: int | None) -> None:
@@ -27,9 +24,6 @@ class Link:
     def ask(self, operation: str, target: object) -> Any:
         assert (operation, target) == ("threads", None)
         return self._said
-
-    def refuse(self, why: str) -> Any:
-        raise Refused(why)
 
 
 @pytest.fixture(name="follow")

@@ -12,13 +12,10 @@ import pytest
 from cruxcell.jobs.separated.followed import FOLLOWED
 from cruxcell.jobs.separated.state.borrowing import Borrower
 from cruxcell.jobs.separated.state.seeds import Seeded, follow_states
+from script_half import Refused, RefusingLink
 
 
-class Refused(Exception):
-    pass
-
-
-class Link:
+class Link(RefusingLink):
     """The test's half; `said`: what the candidate says at each question, whether it has drawn any."""
 
     def __init__(self, said: list[Any], *names: str) -> None:
@@ -27,9 +24,6 @@ class Link:
     def ask(self, operation: str, target: object, where: str) -> Any:
         assert (operation, target, where) == ("drawn", None, "random")
         return self.said.pop(0)
-
-    def refuse(self, why: str) -> Any:
-        raise Refused(why)
 
 
 @pytest.fixture(name="module")

@@ -53,11 +53,11 @@ def test_what_applies_names_to_constants_is_harmless(text: str):
      "want", "kind", "kind('A', (), {})", "max", "next(iter(()))", "(n for n in ()).send(None)", "getattr(f, 'a')",
      "type('A', (), {})"],
 )  # fmt: skip
-def test_what_does_more_is_not(text: str):
+def test_what_does_more_is_not_harmless(text: str):
     assert not may_run(text)
 
 
-def test_what_raises_an_error_of_its_choice_is_not():
+def test_what_raises_an_error_of_its_choice_is_not_harmless():
     assert may_run("assert f(1) == 2, f(2)", "exec")
     assert not may_run("raise f(1)", "exec")
     assert not may_run("assert f(1)\nraise f(1)", "exec")
@@ -74,7 +74,7 @@ def test_where_no_operation_tells_an_assertion_its_error_does(monkeypatch: pytes
 
 
 @pytest.mark.parametrize("text", ["want = 2", "import sys", "from os import *", "del f", "def f(): pass", "class f: 0"])
-def test_statements_that_bind_are_not(text: str):
+def test_statements_that_bind_names_are_not_harmless(text: str):
     assert not may_run(text, "exec")
 
 

@@ -10,15 +10,12 @@ from typing import Any
 
 import pytest
 from cruxcell.jobs.separated.state import traced
+from script_half import Refused, RefusingLink
 
 MB = 1 << 20
 
 
-class Refused(Exception):
-    pass
-
-
-class Link:
+class Link(RefusingLink):
     """The test's half; `said` is what the candidate says that it has traced."""
 
     def __init__(self, said: Any) -> None:
@@ -27,9 +24,6 @@ class Link:
     def tell(self, operation: str, *more: object) -> Any:
         self.asked.append((operation, *more))
         return self.said
-
-    def refuse(self, why: str) -> Any:
-        raise Refused(why)
 
 
 @pytest.fixture(name="program")

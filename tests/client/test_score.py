@@ -98,7 +98,7 @@ def test_the_predicted_reference_figures_are_the_real_ones(scored, mode):
 
 @pytest.fixture
 def small(tmp_path):
-    """Two generations for one task: the second is wrong, and the third is seen otherwise by the released scorer."""
+    """Three generations of one task: right, wrong, and one that the released scorer sees otherwise."""
     path = tmp_path / "small.json"
     path.write_text(json.dumps({"demo_2": ["f(12)", "f(11)", "f(12), 'why'"]}))
     return path
@@ -298,7 +298,7 @@ def test_every_published_output_is_the_value_of_its_call(data, server, capsys):
 @pytest.mark.parametrize(
     "text", ["f(1)", "f([1, 'a)'], x={2: 3})", "(1, 2)", "'x'", "-1", "3 + 4", "'a, b'", "[i for i in x]"]
 )
-def test_what_is_compared_whole(text):
+def test_a_text_that_is_one_operand_cannot_splice(text):
     assert not may_splice(text)
 
 
@@ -307,7 +307,7 @@ def test_what_is_compared_whole(text):
              "x := 3", "(" * 100 + "1" + ")" * 100, "a" * 20_000,
              '\\"' * 4_999, "1 + 'x"],
 )  # fmt: skip
-def test_what_may_fall_apart(text):
+def test_a_text_that_means_more_behind_a_comparison_may_splice(text):
     assert may_splice(text)
 
 

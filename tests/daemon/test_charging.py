@@ -122,7 +122,7 @@ SHARED = {
 
 
 @pytest.mark.parametrize("name", SHARED)
-def test_the_end_of_a_shared_worker(name: str):
+def test_who_answers_for_the_end_of_a_shared_worker(name: str):
     report, facts, expected = SHARED[name]
     assert letters(seen(report, facts)) == expected
 
@@ -155,7 +155,7 @@ UNSHARED = {
 
 
 @pytest.mark.parametrize("name", UNSHARED)
-def test_the_end_of_a_worker_with_one_turn(name: str):
+def test_who_answers_for_the_end_of_a_worker_with_one_turn(name: str):
     report, facts, expected = UNSHARED[name]
     assert letters(seen(report, facts), len(expected)) == expected
 
@@ -171,7 +171,7 @@ TOGETHER = {
 
 
 @pytest.mark.parametrize("name", TOGETHER)
-def test_the_end_of_checks_that_take_turns_whatever_the_program(name: str):
+def test_who_answers_where_checks_take_turns_whatever_the_program(name: str):
     report, facts, expected = TOGETHER[name]
     assert letters(seen(report, facts, together=True)) == expected
 
@@ -193,7 +193,7 @@ def test_a_call_of_any_class_may_be_why_those_behind_it_ended(letter: str):
         (plan("ddd") + value(0) + value(0), "va."),  # what was dropped may have stood between
     ],
 )
-def test_a_report_over_the_cap(report: bytes, expected: str, facts: Exit):
+def test_a_report_over_the_cap_counts_up_to_it(report: bytes, expected: str, facts: Exit):
     assert letters(seen(report, facts, over_cap=True)) == expected
 
 
