@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import functools
 import importlib
 import re
 import shlex
@@ -82,6 +83,23 @@ def test_links_and_paths_exist(page: Path) -> None:
         found = [ROOT / folder / path for folder in FOLDERS if (ROOT / folder / path).exists()]
         assert found, quoted
         assert not test or f"def {test}(" in found[0].read_text(), quoted
+
+
+@every_page
+def test_what_a_module_is_said_to_have_it_has(page: Path) -> None:
+    """Of names such as `judge.judge_kinds`, in what describes the code as it is."""
+    said = [
+        re.fullmatch(r"(\w+)\.(_?[a-z]+_\w+)", quoted) for quoted in INLINE.findall(FENCE.sub("", page.read_text()))
+    ]
+    missing = [each[0] for each in said if each and _words_of(each[1]) and each[2] not in _words_of(each[1])]
+    assert page.parent.name == "decisions" or missing == []
+
+
+@functools.cache
+def _words_of(module: str) -> frozenset[str]:
+    """All words of the modules of that name; none where there is no such module."""
+    found = [*ROOT.glob(f"sandbox/**/{module}.py"), *ROOT.glob(f"client/**/{module}.py")]
+    return frozenset(word for path in found for word in re.findall(r"\w+", path.read_text()))
 
 
 @every_page
