@@ -11,7 +11,7 @@ from cruxboxd.settings.config import DEFAULT_LIMITS
 from cruxboxd.zygotes import seals
 from cruxboxd.zygotes.company import Company
 from cruxboxd.zygotes.exit import Exit
-from cruxboxd.zygotes.jobs import HELD_A_CALL, Job, Outlet, Result
+from cruxboxd.zygotes.jobs import HELD_AN_RPC, Job, Outlet, Result
 from cruxboxd.zygotes.report import ONE_VALUE
 from cruxboxd.zygotes.setup import ZygoteKey
 from cruxcell.protocol import frames, messages, records
@@ -236,12 +236,12 @@ async def test_an_order_has_the_flags_of_its_job_and_of_its_lane():
 
 
 def test_how_much_of_a_call_may_wait_to_leave():
-    assert HELD_A_CALL == 32 << 20, "as docs/operations.md says"
+    assert HELD_AN_RPC == 32 << 20, "as docs/operations.md says"
 
 
 @pytest.mark.parametrize(
     ("held", "is_full", "takes", "takes_what_is_due"),
-    [(HELD_A_CALL, False, True, True), (HELD_A_CALL + 1, False, False, True), (0, True, False, False)],
+    [(HELD_AN_RPC, False, True, True), (HELD_AN_RPC + 1, False, False, True), (0, True, False, False)],
 )
 def test_where_much_waits_to_leave_only_what_that_waits_for_begins(
     held: int, is_full: bool, takes: bool, takes_what_is_due: bool

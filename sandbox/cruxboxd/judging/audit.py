@@ -35,7 +35,7 @@ class Audited:
 
 
 class Audit:
-    """Which checks are audited, and which RPCs are suspected. One for a daemon.
+    """Which checks are audited, and which RPCs are suspect. One for a daemon.
 
     Args:
         share: of the checks that share a worker, the part that runs again alone: 0 (none) to 1 (all).
@@ -65,11 +65,11 @@ class Audit:
         return tuple(places)
 
     def is_suspect(self, rpc_id: int) -> bool:
-        """Has an audit of this gRPC call found a difference?"""
+        """Has an audit of this RPC found a difference?"""
         return rpc_id in self._suspects
 
     def forget(self, rpc_id: int) -> None:
-        """The gRPC call is over. Not before: how many others are suspected meanwhile is for nobody to use."""
+        """The RPC is over. Not before: how many others are suspect meanwhile is for nobody to use."""
         self._suspects.discard(rpc_id)
 
     async def run_again(
@@ -91,7 +91,7 @@ class Audit:
         return alone
 
     def compare(self, audited: Audited, shared: CheckResult, alone: CheckResult) -> None:
-        """Count an audit, and suspect the call if the check came to something else alone."""
+        """Count an audit, and suspect the RPC if the check came to something else alone."""
         self._observer.audited()
         differs = difference(shared, alone)
         if not differs:

@@ -1,4 +1,4 @@
-"""The side of the call: what `call` evaluates to on the program, by workers that never see what is expected."""
+"""What `call` evaluates to on the program, by workers that never see what is expected."""
 
 from __future__ import annotations
 

@@ -219,11 +219,11 @@ class Judge:
         return CallEvaluator(self._scheduler, task, self._seeds[seed], self._audit, inspects)
 
     def is_suspect(self, rpc_id: int) -> bool:
-        """Has an audit shown that checks of this gRPC call which shared a worker cannot be believed?"""
+        """Has an audit shown that checks of this RPC which shared a worker cannot be believed?"""
         return self._audit.is_suspect(rpc_id)
 
     def forget(self, rpc_id: int) -> None:
-        """This gRPC call is over."""
+        """This RPC is over."""
         self._audit.forget(rpc_id)
 
     async def _settle(

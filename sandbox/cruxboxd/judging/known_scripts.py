@@ -122,7 +122,7 @@ class KnownScripts:
         return [found[keys[text]] for text in texts]
 
     def _begin(self, missing: dict[_Key, Text], interactive: bool) -> _Work:
-        """Others may come to wait for it: so it neither ends with the call it began with, nor waits until verdicts of
+        """Others may come to wait for it: so it neither ends with the RPC it began with, nor waits until verdicts of
         that have left, nor is among what these hold."""
         work = _Work(missing, asyncio.get_running_loop().create_future())
         work.begin(on_its_own(self._read(dict(missing), interactive)))

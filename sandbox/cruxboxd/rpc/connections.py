@@ -35,7 +35,7 @@ _ENOUGH = 1 << 30
 # KiB) may be on the way. So this much may come on a connection beside its RPCs; what comes slowly is forgiven.
 MOST_BYTES, _FORGIVEN_A_S, _LOOK_S = 2 << 20, 64 << 10, 0.2
 # gRPC reads a hundred megabytes a second, on threads that have the daemon's priority. So the next look does not wait
-# where these have used so much CPU time since the last tick: a megabyte came, or a hundred calls.
+# where these have used so much CPU time since the last tick: a megabyte came, or a hundred RPCs.
 _TICK_S, _BUSY_S = 0.02, 0.008
 # A look takes 20 µs of CPU time for each connection, at the priority of the daemon. Between two looks is ten times as
 # much, so that strangers who hold a thousand connections and keep gRPC's threads busy gain nothing by that.

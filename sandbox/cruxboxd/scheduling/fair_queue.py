@@ -363,7 +363,7 @@ class FairQueue:
         return False
 
     def is_held_up(self, name: str, are_streams_full: bool) -> bool:
-        """Does work of a tenant wait for verdicts to leave, of whoever: other work than that of calls nobody reads?"""
+        """Does work of a tenant wait for verdicts to leave, of whoever: other work than that of RPCs nobody reads?"""
         queue = self._queues.get(name)
         if queue is None:
             return False

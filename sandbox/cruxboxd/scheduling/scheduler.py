@@ -124,7 +124,7 @@ class Scheduler:
 
     @contextlib.contextmanager
     def holding(self, tenant: str, verdicts: int = 1) -> Iterator[Holding]:
-        """What comes of jobs meanwhile waits for so many verdicts (`Holding`). Where a call or a tenant has much of
+        """What comes of jobs meanwhile waits for so many verdicts (`Holding`). Where an RPC or a tenant has much of
         that, it begins nothing: what is handed out is what such verdicts wait for."""
         holding = Holding(partial(self._hold, tenant, current_outlet.get()), verdicts)
         before = current_holding.set(holding)

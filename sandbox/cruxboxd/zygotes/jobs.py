@@ -72,12 +72,12 @@ class Result:
             await self.company.settled()
 
 
-# Bytes that came of a call's checks and wait for their verdicts; over that none of its checks begins.
-HELD_A_CALL = 32 << 20
+# Bytes that came of an RPC's checks and wait for their verdicts; over that none of its checks begins.
+HELD_AN_RPC = 32 << 20
 
 
 class Outlet:
-    """Where the verdicts of a call wait to leave."""
+    """Where the verdicts of an RPC wait to leave."""
 
     held: int = 0  # bytes that came of its checks and wait for their verdicts
 
@@ -93,10 +93,10 @@ class Outlet:
     def takes(self, is_due: bool) -> bool:
         """May work begin whose verdict leaves here? `is_due` of what such bytes wait for, or will wait for nothing that
         has not begun."""
-        return not self.is_full and (is_due or self.held <= HELD_A_CALL)
+        return not self.is_full and (is_due or self.held <= HELD_AN_RPC)
 
 
-# The outlet of the call that is being judged.
+# The outlet of the RPC that is being judged.
 current_outlet: ContextVar[Outlet | None] = ContextVar("current_outlet", default=None)
 
 
