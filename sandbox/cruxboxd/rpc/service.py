@@ -178,7 +178,7 @@ class SandboxService:
 
         Args:
             data: the request.
-            call: whose it is.
+            rpc: whose it is.
             until_let_in: closed when the request counts in the queue.
             stream: the work of its stream, if it came on one: then it waits for room rather than being refused.
 
