@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import math
 
@@ -159,6 +160,15 @@ def test_no_text_is_run_over_again_from_each_of_its_characters(text):
     assert isinstance(sanitized(text, "mean", PROMPT), str)
     record = {**MBPP, "test_list": [text]}
     assert problem_of(record, "here").needs == frozenset()
+
+
+@pytest.mark.parametrize("prompt", ["", "def mean(xs):\n"])
+def test_what_stumbles_on_each_of_its_last_lines_is_not_parsed_for_ever(monkeypatch, prompt):
+    lines = "x = [1, 2, 3]\n" * 1_900 + "".join(f"{' ' * at}if x:\n" for at in range(60))
+    parsed, parse = list[int](), ast.parse
+    monkeypatch.setattr(ast, "parse", lambda text, *more: parsed.append(len(text)) or parse(text, *more))
+    assert sanitized(lines, "mean", prompt).endswith(lines.lstrip())
+    assert sum(parsed) < 4_000_000, sum(parsed)
 
 
 @pytest.mark.parametrize("end", ["</s>", "<|im_end|>", " </s>\n<|a|> \n", "</s></s>\u3000"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from cruxbox.problems.heads import behind
@@ -36,7 +36,8 @@ _WORD = re.compile(r"\w+")
 _DEFINITIONS = re.compile(r"^(?:def|class) (\w+)", re.MULTILINE)
 # As Python counts them.
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|[\r\n]|\Z)")
-_MOST_FENCES, _MOST_CUTS = 20, 50
+_MOST_FENCES, _MOST_STARTS, _MOST_CUTS = 20, 20, 50
+_MOST_PARSED = 2_000_000  # characters, again and again: a model may write what stumbles on each of its last lines
 _MOST_LINES, _MOST_CHARACTERS, _MOST_NESTING, _MOST_OPERATORS = 2_000, 200_000, 60, 5_000
 
 
@@ -187,7 +188,7 @@ def _without_prose(prompt: str, text: str) -> str:
     lines = text.split("\n")
     margins = [at for at, line in enumerate(lines) if line[:1].strip()]
     above, last = prompt.count("\n"), len(lines)
-    for _ in range(_MOST_CUTS if _may_be_parsed(prompt + text) else 0):
+    for _ in islice(_tries(prompt + text), _MOST_CUTS if _may_be_parsed(prompt + text) else 0):
         kept = "\n".join(lines[:last])
         bad = _bad_line(prompt + kept)
         if bad is None:
@@ -204,17 +205,23 @@ def _parsing_lines(text: str) -> str:
         return text
     lines = text.split("\n")[:_MOST_LINES]
     starts = [at for at, line in enumerate(lines) if _BEGINS.match(line)]
-    for first in starts[:20]:
-        last = _last_parsing(lines, first)
+    tries = _tries(text)
+    for first in starts[:_MOST_STARTS]:
+        last = _last_parsing(lines, first, islice(tries, _MOST_CUTS))
         if last > first:
             return "\n".join(lines[first:last])
     return text
 
 
-def _last_parsing(lines: list[str], first: int) -> int:
+def _tries(text: str) -> Iterator[int]:
+    """As many as a text of this size may be parsed."""
+    return iter(range(_MOST_PARSED // (len(text) + 1)))
+
+
+def _last_parsing(lines: list[str], first: int, tries: Iterable[int]) -> int:
     """The end of the longest run from `first` on that parses: lines are taken off where the parser stumbles."""
     last = len(lines)
-    for _ in range(_MOST_CUTS):
+    for _ in tries:
         line = _bad_line("\n".join(lines[first:last]))
         if line is None:
             return last
