@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 import pytest
@@ -33,6 +34,21 @@ def test_an_object_that_nobody_refers_to_is_told_of_once_and_may_come_again(othe
     assert (held.present(), held.find(1), list(held.dead)) == ([], None, [1])
     again = held.take(1, other.thing(), True)
     assert (held.find(1) is again, held.dead) == (True, {})
+
+
+def test_garbage_that_is_collected_while_somebody_looks_is_no_harm(other: Other):
+    held, threshold = Held(), gc.get_threshold()
+    gc.disable()
+    try:
+        for number in range(1000):
+            cycle: list[Any] = [held.take(number, other.thing(), True)]
+            cycle.append(cycle)
+        gc.set_threshold(gc.get_count()[0] + 300)  # in the midst
+        gc.enable()
+        assert len(held.present(but={1})) <= 1000
+    finally:
+        gc.set_threshold(*threshold)
+        gc.enable()
 
 
 def test_what_is_no_proxy_is_kept_whatever_refers_to_it():

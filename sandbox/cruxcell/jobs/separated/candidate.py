@@ -158,10 +158,12 @@ class _Server:
     def states(self, since, *values):
         # type: (Any, Any) -> list[Any]
         """What these hold; if `since` is a time, then what has changed since."""
-        are_plain = list(map(self._told.tell, values))
+        with self.link.line:  # what several threads are told is in one table
+            are_plain = list(map(self._told.tell, values))
+            changed = None if since is None else self._told.changed(since)
         found = [self.run(state_of, [each], {}) for each in values]  # type: list[Any]
         found = [unshared(each) if is_plain else each for each, is_plain in zip(found, are_plain)]
-        return found if since is None else [*found, self._told.changed(since)]
+        return found if changed is None else [*found, changed]
 
     def derive(self, _target, *told):
         # type: (object, Any) -> type

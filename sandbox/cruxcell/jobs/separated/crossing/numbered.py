@@ -113,7 +113,8 @@ class Held:
         # type: (bool, Container[int]) -> list[Any]
         """The proxies of opaque objects that this half holds, without those of some numbers; values with a class of
         their own, too."""
-        found = [reference() for number, reference in list(self._living.items()) if number not in but]
+        numbers = list(self._living)  # in one step: between two, garbage may be collected that refers to some
+        found = [self.find(number) for number in numbers if number not in but]
         return [each for each in found if each is not None] + (list(self._kept.values()) if with_values else [])
 
     def take(self, number, value, weak):

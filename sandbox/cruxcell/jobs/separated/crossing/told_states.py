@@ -38,14 +38,18 @@ class ToldStates:
         """The time by now, and the numbers of what has changed after that time, or may have."""
         self._time += 1
         values, holders, told = self._shown.values, {}, self._told  # type: Any, dict[int, Any], Any
-        self._told, found = {}, [self._time]
-        for number, (before, when) in told.items():
-            if number in values:  # else the test has let go of it
-                now = _bytes_of(values[number], holders) if before is not None else None
-                seen = when if now is not None and now == before else self._time
-                self._told[number] = now, seen
-                if seen > since:
-                    found.append(number)
+        found = [self._time]
+        for number in list(told):
+            if number not in values:  # the test has let go of it
+                told.pop(number, None)
+                continue
+            before, when = told[number]
+            now = _bytes_of(values[number], holders) if before is not None else None
+            if now is None or now != before:
+                told[number] = now, self._time
+                found.append(number)
+            elif when > since:
+                found.append(number)
         return found
 
 

@@ -230,8 +230,8 @@ def _told_since(link, values, since):
     told = link.ask("states", since, *values)
     if type(told) is not list or len(told) != len(values) + 1 or type(told[-1]) is not list or not told[-1]:
         return None
-    time, *numbers = told.pop()
-    return (told, time, numbers) if all(type(each) is int for each in (time, *numbers)) else None
+    *states, (time, *numbers) = told  # the list itself the other half has, too
+    return (states, time, numbers) if all(type(each) is int for each in (time, *numbers)) else None
 
 
 def _copied(told, objects):
