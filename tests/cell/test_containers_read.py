@@ -135,22 +135,10 @@ def test_what_is_read_is_as_deep_as_what_is_written_and_not_much_deeper():
         transfer.decode(nested(MAX_DEPTH + 22))
 
 
-@pytest.mark.parametrize(
-    ("data", "depth"),
-    [
-        (b"Vk" + u32(1), MAX_DEPTH + 20),
-        (b"I", MAX_DEPTH + 20),
-        (b"ININ", MAX_DEPTH + 19),
-        (b"J" + u32(3) + u32(0), MAX_DEPTH + 20),
-    ],
-    ids=["what cannot change", "an array", "what is written behind arrays", "a view"],
-)
-def test_what_is_in_another_is_a_level_below_it(data: bytes, depth: int):
-    containers = Containers(0)
-    containers.add([])
-    reader = Reader(data + b"l" + u32(1) + u32(0), containers)
+def test_what_is_in_what_cannot_change_is_a_level_below_it():
+    reader = Reader(b"Vk" + u32(1) + b"l" + u32(1) + u32(0), Containers(0))
     with pytest.raises(Garbled, match="a depth"):
-        reader.checked(reader.value, depth)
+        reader.checked(reader.value, MAX_DEPTH + 20)
 
 
 def test_a_time_zone_is_one_of_fixed_offset():

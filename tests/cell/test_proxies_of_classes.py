@@ -31,6 +31,11 @@ def test_what_cannot_be_a_class_of_the_other_half(other: Other, name: str, more:
         type(name, (*more, other.cls()), members)
 
 
+def test_a_descriptor_of_the_program_s_learns_where_the_test_has_it_if_it_is_no_function(either: Other):
+    kinds = [either.cls(), either.cls(offers="__get__"), either.cls(offers="__get__", stands=FunctionType)]
+    assert ["__set_name__" in own_dict(each) for each in kinds] == [False, either.is_test, False]
+
+
 def test_a_candidate_derives_from_no_class_of_the_test():
     candidate = connected(Other(False))
     with pytest.raises(TypeError, match="of the test cannot be subclassed"):

@@ -58,6 +58,24 @@ def test_what_no_candidate_may_say(test: End, data: bytes, why: str | None):
         test.reads(data)
 
 
+def test_what_the_test_has_passed_by_name_comes_back_as_that(test: End):
+    candidate = End(False)
+    for end in (test, candidate):
+        end.sends(len)
+    passed = b"P" + text("builtins") + text("len")
+    assert test.reads(passed).what is len
+    with pytest.raises(Garbled):
+        candidate.reads(passed)
+
+
+def test_a_class_that_came_along_is_noted_where_a_message_names_it(test: End):
+    shown, own, along = test.objects.shown, types.SimpleNamespace(), types.SimpleNamespace()
+    shown.along.add(shown.show(along))
+    for value in (own, along):
+        assert test.reads(b"." + u32(shown.show(value))) is value
+    assert test.objects.named == [along]
+
+
 def test_a_class_is_a_level_below_its_object(test: End):
     with pytest.raises(Garbled, match="a depth"):
         test.reads(b"o" + u32(1) + OPAQUE, MAX_DEPTH + 20)

@@ -122,12 +122,12 @@ def test_a_set_stays_whole_whatever_is_asked(twin: Twin):
     ("bits", "count", "is_one"),
     [
         (0, 0, True), (0, 1000, True), (3, 0, True), (3, 4, True), (3, 5, False), (4, 5, True), (4, 1, False),
-        (4, 2, True), (5, 3, False), (5, 4, True), (5, 18, True), (5, 19, False), (2, 1, False), (32, 1 << 30, False),
+        (4, 2, True), (5, 3, False), (5, 4, True), (5, 18, True), (5, 19, False), (2, 1, False),
         (255, 4, False), (4, 8, True), (4, 9, False),
     ],
 )  # fmt: skip
 def test_a_set_gets_no_table_that_none_of_its_size_has(bits: int, count: int, is_one: bool):
-    items = range(count) if count < 2000 else type("Many", (), {"__len__": lambda _self: count})()
+    items = range(count)
     for put in (lambda: sets.fill(set(), items, bits), lambda: sets.frozen(items, bits)):
         if is_one:
             put()

@@ -76,6 +76,12 @@ def test_what_can_leave_nothing_behind_runs_on_each_input(program: str, plan: st
     assert run(program, "a", "b") == (plan, done)
 
 
+def test_a_run_that_took_no_time_lets_the_next_follow():
+    context = StreamsContext()
+    context.used_cpu_ns = 0
+    assert run(PLAIN, "a", "b", context=context) == ("1dd", "s 0=a/| . s0 1=b/| . s1")
+
+
 def test_where_nothing_is_sealed_nothing_is_shared():
     context = StreamsContext(RULE)
     context.seals = False

@@ -14,7 +14,7 @@ from containers_by_hand import ROOM, numpy, plain, u32
 from cruxcell.jobs.separated.proxies import remote, runs
 from cruxcell.jobs.separated.proxies.proxy_classes import make_class
 from cruxcell.values import cells, made_tables, tables, transfer
-from cruxcell.values.containers import Containers, Garbled
+from cruxcell.values.containers import MAX_DEPTH, Containers, Garbled
 from cruxcell.values.writer import Writer
 from tables_by_hand import VALUES, pandas
 
@@ -164,6 +164,12 @@ class Candidates:
 
     def plain_base(self, kind: type) -> type | None:
         return tuple if issubclass(kind, tuple) else None
+
+
+def test_what_is_in_a_table_is_a_level_below_it():
+    writer = Writer(Containers(0), Candidates())
+    writer.value(VALUES["texts"], MAX_DEPTH)
+    assert writer.parts[1:] == [b"o"]
 
 
 HELD: dict[str, Any] = {

@@ -16,7 +16,7 @@ import pytest
 from containers_by_hand import ROOM, Ends, numpy, plain, u32
 from cruxcell.values import owned, transfer, views
 from cruxcell.values.canonical import NotPlain
-from cruxcell.values.containers import Containers, Garbled
+from cruxcell.values.containers import MAX_DEPTH, Containers, Garbled
 from cruxcell.values.reader import Reader
 from cruxcell.values.writer import Writer
 from views_by_hand import BASES, RECORDS, VIEWS, All, Shown, told
@@ -61,6 +61,19 @@ def test_no_view_leads_out_of_its_array(name: str, order: Any):
     reader = Reader(b"J" + u32(1) + u32(0) + told(*HOSTILE[name]), containers)
     with pytest.raises(Garbled):
         reader.checked(reader.value, 0)
+
+
+@pytest.mark.parametrize(
+    ("data", "depth"),
+    [(b"I", MAX_DEPTH + 20), (b"ININ", MAX_DEPTH + 19), (b"J" + u32(3) + u32(0), MAX_DEPTH + 20)],
+    ids=["an array", "what is written behind arrays", "a view"],
+)
+def test_what_is_in_a_view_is_a_level_below_it(data: bytes, depth: int):
+    containers = Containers(0)
+    containers.add([])
+    reader = Reader(data + b"l" + u32(1) + u32(0), containers)
+    with pytest.raises(Garbled, match="a depth"):
+        reader.checked(reader.value, depth)
 
 
 def test_nothing_is_within_that_begins_before_or_ends_behind():

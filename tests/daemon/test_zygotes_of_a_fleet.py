@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from cruxboxd.scheduling import fleet as fleets
@@ -48,6 +49,14 @@ async def test_who_asks_for_a_zygote_pays_for_it_and_for_nothing_that_the_daemon
     assert paid == []
     await daemon.fleet.start(OTHER, "t")
     assert paid == [("t", 2.0)]
+
+
+async def test_what_forks_zygotes_ends_with_them():
+    daemon = await Daemon().open()
+    templates: list[Any] = list(daemon.fleet._templates.values())
+    assert [one.is_open for one in templates] == [True]
+    await daemon.scheduler.close()
+    assert [one.is_open for one in templates] == [False]
 
 
 async def test_where_all_of_a_kind_are_slow_another_starts_after_a_moment(monkeypatch: pytest.MonkeyPatch):

@@ -114,7 +114,7 @@ TESTS = {
         "daemon/test_memory_share.py", "daemon/test_accounting_of_workers.py",
     ],
     "cruxboxd/scheduling/fleet.py": [
-        _SLOTS, _PLACING, *_FLEET, _STALLS, _HANDING, "daemon/test_memory_share.py",
+        _SLOTS, *reversed(_FLEET), _PLACING, _STALLS, _HANDING, "daemon/test_memory_share.py",
         "daemon/test_accounting_of_workers.py",
     ],
     "cruxboxd/scheduling/loading.py": ["daemon/test_loading.py"],
@@ -246,7 +246,8 @@ TESTS = {
         "cell/test_separated_redirected.py", "cell/test_separated_alongside.py", *_PAIRS,
     ],
     "cruxcell/jobs/separated/proxies/remote.py": [
-        "cell/test_separated_remote.py", "cell/test_separated_deriving.py", *_PROXIES, *_OBJECTS, *_PAIRS,
+        "cell/test_separated_remote.py", "cell/test_separated_deriving.py", "cell/test_separated_metaclasses.py",
+        *_PROXIES, *_OBJECTS, *_PAIRS,
     ],
     "cruxcell/jobs/separated/proxies/facts.py": [
         *_PROXIES, "cell/test_separated_equality.py", "cell/test_separated_notes.py", *_OBJECTS, *_PAIRS,
