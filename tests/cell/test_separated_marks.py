@@ -37,3 +37,11 @@ def test_what_the_candidate_has_set_it_may_set_again_until_the_script_does():
     function.route = "/own"
     assert marks.is_marked(function, "route") is False
     assert marks.marks(function, "route", "/b") is False
+
+
+@pytest.mark.parametrize(
+    ("kind", "bases", "module"),
+    [(type, (), "library"), (type, (dict,), "__main__"), (type("Meta", (type,), {}), (), "__main__")],
+)
+def test_no_other_class_lacks_anything(kind: type, bases: tuple[type, ...], module: str):
+    assert marks._class_lacks(kind("Point", bases, {"__module__": module}), "name") is False
