@@ -179,6 +179,28 @@ def test_nothing_is_asked_while_a_message_is_read(either: Other):
     assert (thing in held, thing in table, len(held), len(table)) == (True, True, 2, 2)
 
 
+@pytest.mark.parametrize("are_equal", [True, False])
+@pytest.mark.parametrize("kind", [set, dict.fromkeys])
+def test_the_candidate_gives_no_set_or_dict_that_holds_two_equal_objects(either: Other, kind: Any, are_equal: bool):
+    class Same:
+        """Its hash, and what it equals, is the candidate's to say, who is not asked while a message is read."""
+
+        def __hash__(self) -> int:
+            return 5
+
+        def __eq__(self, other: object) -> bool:
+            return are_equal and type(other) is Same and not placing.is_reading()
+
+    end, one, two = placing.Placing(), Same(), Same()
+    held = end.during(kind, [one, 1, two])
+    assert len(held) == 3
+    if either.is_test and are_equal:
+        with pytest.raises(TypeError, match="holds two equal objects"):
+            end.again([one, two], [held])
+    else:
+        end.again([one, two], [held])
+
+
 def test_what_comes_of_two_flags_is_a_flag_where_it_is_the_number(other: Other):
     """A program's class may say otherwise. With a number it is not asked."""
     cls = other.cls(int, offers="IntFlag __or__ __and__ __xor__ __invert__ __iter__ __len__")

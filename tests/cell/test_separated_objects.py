@@ -64,6 +64,8 @@ for each in (Plain, Numbers, More, Frozen, Pair, Kind, Mishap):
         (str.upper, b"G", b"o"),
         ([].append, b"o", b"o"),
         (statistics.mean, b"o", b"o"),
+        (collections.namedtuple, b"o", b"o"),
+        (UnicodeDecodeError, b"G", b"K"),
         (math, b"M", b"o"),
         (dict, b"G", b"G"),
         (classmethod, b"G", b"K"),
