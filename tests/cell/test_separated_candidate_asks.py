@@ -168,10 +168,10 @@ def test_what_a_harmless_text_is_answered_is_looked_at(half: Half, is_under_way:
 def test_what_the_candidate_changes_may_be_a_text_but_not_the_view_of_its_names(half: Half):
     half.containers.entries.update({1: [half._names.view, 0], 3: [["text"], half._names.view]})
     half.is_refilled(1)
-    assert (half.may_have_texts(), half._refills._seen) == (False, [])
-    half._refills._looking = 1
+    assert (half.may_have_texts(), half._refills._changes) == (False, [])
+    half._refills._asking = 1
     half.is_refilled(3)
-    assert (half.may_have_texts(), [each[1] for each in half._refills._seen]) == (True, [3])
+    assert (half.may_have_texts(), [each[1] for each in half._refills._changes]) == (True, [3])
     half.is_refilled(1)
     assert half.may_have_texts()
 

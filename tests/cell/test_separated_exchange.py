@@ -211,15 +211,15 @@ def test_no_container_becomes_what_was_made_while_notes_hold(
     half.containers.entries.update({3: [[]], 5: [[]]})
     monkeypatch.setattr(half, "_do_notes_hold", lambda *_: True)
     assert half._exchanged(operation, []) == (VALUE, 7)
-    assert (looked, half._refills._seen) == ([], [])
-    half._refills._looking, half._refills._seen = 1, [(0, 9, [[]])]  # another thread asks, too
+    assert (looked, half._refills._changes) == ([], [])
+    half._refills._asking, half._refills._changes = 1, [(0, 9, [[]])]  # another thread asks, too
     assert half._exchanged(operation, [3]) == (VALUE, 7)
     assert looked == [([(3, [[]])], 7 if operation == "call" else None)]
-    assert [each[1] for each in half._refills._seen] == [9, 3]
-    half._refills._looking = 0
+    assert [each[1] for each in half._refills._changes] == [9, 3]
+    half._refills._asking = 0
     with pytest.raises(Left):
         half._exchanged(operation, [5])
-    assert half._refills._seen == []
+    assert half._refills._changes == []
 
 
 def test_what_is_given_again_has_to_hold_what_it_is_made_of(half: Half, monkeypatch: pytest.MonkeyPatch):

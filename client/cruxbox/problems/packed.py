@@ -39,8 +39,9 @@ def unpacked(packed: str) -> str:
 
 def pickled_string(data: bytes) -> str:
     """The string that a pickle of protocol 2 to 5 is; BadRow, IndexError or UnicodeDecodeError if it is not one."""
-    at, found = 2 if data[0] == _PROTO and 2 <= data[1] <= 5 else 0, None
-    while at:
+    is_known = data[0] == _PROTO and 2 <= data[1] <= 5
+    at, found = 2, None
+    while is_known:
         code, at = data[at], at + 1
         if code == _FRAME:
             at += 8

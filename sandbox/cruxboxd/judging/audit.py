@@ -79,8 +79,8 @@ class Audit:
         the difference says nothing.
 
         Returns:
-            What the check came to alone, which is its result: no limit that neighbours may have brought it to, and
-            nothing that is not compared, is believed where it is known what there is without them.
+            What the check came to alone, which is its result. So neighbours have no part in a limit that it met, nor
+            in what is not compared.
         """
         alone = await run_alone()
         if difference(shared, alone):
@@ -111,7 +111,7 @@ def difference(shared: CheckResult, alone: CheckResult) -> str:
     if not (_is_conclusive(shared, alone) and _is_conclusive(alone, shared)):
         return ""
     told = _TOLD if shared.outcome is Outcome.TIMED_OUT is alone.outcome else {**_TOLD, **_TOLD_AT_AN_END}
-    return next((name for name, of in told.items() if of(shared) != of(alone)), "")
+    return next((name for name, part in told.items() if part(shared) != part(alone)), "")
 
 
 def _is_conclusive(one: CheckResult, other: CheckResult) -> bool:
@@ -156,5 +156,5 @@ _TOLD: dict[str, Callable[[CheckResult], object]] = {
     "exception": _exception,
     "notes": _notes,
 }
-# How far a run comes in its time differs.
+# Not of two runs that time has ended: how far each has come differs.
 _TOLD_AT_AN_END: dict[str, Callable[[CheckResult], object]] = {"output": _output, "steps": lambda judged: judged.steps}

@@ -23,8 +23,8 @@ from cruxboxd.zygotes.report_parser import read_report
 from cruxboxd.zygotes.setup import ZygoteKey
 
 _MS = 1_000_000
-# A worker that shares ends so when its own code finds things changed.
-_NO_ENDS = frozenset([messages.EXIT_UNSEALED << 8, messages.EXIT_HARNESS << 8])
+# The exit statuses of a shared worker whose own code has found things changed.
+_ENDED_UNSEALED = frozenset([messages.EXIT_UNSEALED << 8, messages.EXIT_HARNESS << 8])
 
 
 @dataclass(frozen=True)
@@ -131,9 +131,9 @@ class Job:
     was_called_back: bool = False  # from behind a slow worker; it waits behind no other
     follows: bool = False  # upon a result that is held until this one has come: it goes before what has not begun
     is_begun: bool = False  # results of others wait for the same verdict, and came when this one waited already
-    # May other jobs of the same RPC (its id) share its worker? The job that carries it now, if one does.
-    may_share: bool = False
+    may_share: bool = False  # may other jobs of the same RPC share its worker?
     rpc_id: int = 0
+    carrier: Job | None = None  # the job in whose worker it runs now, if it shares one
     # Where its verdicts leave; while that is full, it is not handed out.
     outlet: Outlet | None = None
     # Seals its worker may need, if checks share it; the tokens of the worker that has it.
@@ -141,7 +141,6 @@ class Job:
     tokens: bytes = b""
     # Called with the report so far when its worker gets nothing done for long: what is behind can go elsewhere.
     on_stuck: Callable[[bytes], None] | None = None
-    carrier: Job | None = None
     # The other half of a pair: the candidate's job carries the test's, which is never queued by itself.
     partner: Job | None = None
     is_partner: bool = False
@@ -228,7 +227,7 @@ class Job:
             return result
         found = seals.unseal(result.report, self.tokens, is_whole=not result.over_cap)
         broken = found.broken
-        if not broken and result.facts.status in _NO_ENDS:
+        if not broken and result.facts.status in _ENDED_UNSEALED:
             broken = (seals.UNFINISHED,)
         # The worker's end is then attributed to no check. The check it was running runs again.
         facts = replace(result.facts, status=0, killed=messages.NOT_KILLED) if broken else result.facts

@@ -275,7 +275,7 @@ class ScriptLink(Link):
     def _watched(self, ask, began, becomes):
         # type: (Callable[[], tuple[Any, Any]], int, Callable[[list[Any], list[int], Any], bool]) -> tuple[Any, Any]
         """Ask what changes nothing that was noted. No container becomes what the script has made meanwhile, either."""
-        (kind, value), refilled = self._refills.seen_by(ask, began)
+        (kind, value), refilled = self._refills.during(ask, began)
         given = self._names.given
         named = [id(each) for name in given for each in (given[name], self._names.namespace.get(name))]
         if refilled and becomes(refilled, [id(self._names.view), *named], value):
@@ -286,7 +286,7 @@ class ScriptLink(Link):
         # type: (int) -> None
         """What another thread's message brings is there before that thread knows."""
         entry = self.containers.entries[number]
-        self._refills.see(number, entry)
+        self._refills.note(number, entry)
         self.has_answered = self.has_answered or entry[0] is not self._names.view
 
     def exchange_or_leave(self, operation, fields):

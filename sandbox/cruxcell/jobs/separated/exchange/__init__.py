@@ -6,6 +6,6 @@ one_thread    questions of one thread, each half serving while it waits
 partners      whose question is open where several threads ask, and who may send
 alongside     what goes with a question: what the script has set before it, what the program printed and wrote after
 steady        what is not asked twice in a row
-refills       which containers messages change while the script looks
+refills       which containers messages change while a question is open
 permissions   what the candidate may ask of the test, and how that is done for it
 """

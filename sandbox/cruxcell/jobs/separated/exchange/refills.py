@@ -1,4 +1,4 @@
-"""Which containers the candidate's messages change while the script looks: in the test's process."""
+"""In the test's process: which containers the candidate's messages have changed while a question was open."""
 
 from cruxcell.jobs.separated.proxies.facts import now
 
@@ -8,27 +8,27 @@ if TYPE_CHECKING:
 
 
 class Refills:
-    """Nothing is kept while no thread looks."""
+    """Changes are noted while a thread asks, and forgotten when none does."""
 
     def __init__(self):
         # type: () -> None
-        self._looking = 0  # threads
-        self._seen = []  # type: list[tuple[int, int, list[Any]]]  # when; the container's number, and what the table has of it
+        self._asking = 0  # threads
+        self._changes = []  # type: list[tuple[int, int, list[Any]]]  # when; the container's number, and what the table has of it
 
-    def see(self, number, entry):
+    def note(self, number, entry):
         # type: (int, list[Any]) -> None
         """A message has changed this container."""
-        if self._looking:
-            self._seen.append((now(), number, entry))
+        if self._asking:
+            self._changes.append((now(), number, entry))
 
-    def seen_by(self, ask, began):
+    def during(self, ask, began):
         # type: (Callable[[], Any], int) -> tuple[Any, list[tuple[int, list[Any]]]]
         """(what `ask` gives, the containers that are changed between `began` and its end, in whatever thread)."""
-        self._looking += 1
+        self._asking += 1
         try:
             found = ask()
-            return found, [(number, entry) for when, number, entry in self._seen if when > began]
+            return found, [(number, entry) for when, number, entry in self._changes if when > began]
         finally:
-            self._looking -= 1
-            if not self._looking:
-                self._seen.clear()
+            self._asking -= 1
+            if not self._asking:
+                self._changes.clear()
