@@ -15,6 +15,8 @@ _DEEPEST = 64
 _RACY_NS = 100_000_000  # a clock of files ticks every few milliseconds: a file may change and look as before
 _PERMISSIONS, OF_ITS_OWNER = 0o777, 0o700
 NOTHING_ABOUT = (0, 0, 0)  # what is gone
+# Of how a file looks: (number, size, *about, may it change unseen?); `about`: time, permissions, when it was changed.
+_WITHOUT_UNSEEN, _ABOUT, _MODE, _IS_UNSEEN = slice(0, 5), slice(2, 5), 3, 5
 
 
 class Folder:
@@ -53,13 +55,13 @@ class Folder:
             return type(before) is not int or before != self._permissions(path)
         if type(looks) is not tuple or type(before) is not tuple:
             return looks is not before
-        if looks[:-1] != before[0]:
+        if looks[_WITHOUT_UNSEEN] != before[0]:
             return True
         if before[1] is None:
             return False
         if hash(self.content(path)) != before[1]:
             return True
-        self._alike[path] = before[0], before[1] if looks[-1] else None
+        self._alike[path] = before[0], before[1] if looks[_IS_UNSEEN] else None
         return False
 
     def gone(self, present):
@@ -80,7 +82,7 @@ class Folder:
 
     def content(self, path):
         # type: (str) -> Any
-        """Bytes of a file; None for a folder, False for what is not there, or cannot be read."""
+        """Bytes of a file; IS_FOLDER, or IS_GONE for what is not there or cannot be read."""
         looks = self.looks(path)
         if looks is IS_FOLDER or looks is IS_GONE:
             return looks
@@ -100,8 +102,8 @@ class Folder:
 
     def put(self, path, content, about):
         # type: (str, Any, tuple[int, int, int]) -> bool
-        """Have it there as the other half has. What cannot be is left as it is. Is it? `about`: time and permissions of
-        a file, and when it was changed; of a folder the permissions, but its owner may do anything until `permit`."""
+        """Make the path what it is in the other half. Could that be done? `about`: time and permissions of a file, and
+        when it was changed; of a folder the permissions, but its owner may do anything until `permit`."""
         if self._is_below_a_link(path):  # another place than the path says
             return False
         is_put = False
@@ -116,7 +118,7 @@ class Folder:
                 changed_times.note(self._at(path), about[2])
         except (OSError, OverflowError, ValueError):
             pass
-        self._is_alike(path, content)
+        self._note_alike(path, content)
         return is_put
 
     def permit(self, path, permissions):
@@ -127,12 +129,12 @@ class Folder:
                 os.chmod(self._at(path), permissions & _PERMISSIONS)
             except OSError:
                 pass
-            self._is_alike(path, IS_FOLDER)
+            self._note_alike(path, IS_FOLDER)
 
     def share(self, path):
         # type: (str) -> None
         """The other half has this folder, too."""
-        self._is_alike(path, IS_FOLDER)
+        self._note_alike(path, IS_FOLDER)
 
     def enter(self, path):
         # type: (str) -> bool
@@ -154,20 +156,21 @@ class Folder:
         # type: (str) -> tuple[str, Any, tuple[int, int, int]]
         """Its path, content, and what is `about` it, which the other half is told."""
         looks, content = self.looks(path), self.content(path)
-        self._is_alike(path, content)
+        self._note_alike(path, content)
         if content is IS_FOLDER:
             return path, content, (0, self._permissions(path), 0)
-        return path, content, looks[2:5] if type(looks) is tuple else NOTHING_ABOUT
+        return path, content, looks[_ABOUT] if type(looks) is tuple else NOTHING_ABOUT
 
-    def _is_alike(self, path, content):
+    def _note_alike(self, path, content):
         # type: (str, Any) -> None
+        """Both halves have this at the path now."""
         looks = self.looks(path)
         if looks is IS_GONE:
             self._alike.pop(path, None)
         elif looks is IS_FOLDER:
             self._alike[path] = self._permissions(path)
         else:  # as it was before its content was read: what came later shows
-            self._alike[path] = looks[:-1], hash(content) if looks[-1] else None
+            self._alike[path] = looks[_WITHOUT_UNSEEN], hash(content) if looks[_IS_UNSEEN] else None
 
     def _put(self, path, content):
         # type: (str, Any) -> None
@@ -178,7 +181,7 @@ class Folder:
             os.mkdir(place)
         elif type(content) is bytes:
             flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-            if type(looks) is tuple and not looks[3] & S_IWUSR:
+            if type(looks) is tuple and not looks[_MODE] & S_IWUSR:
                 os.unlink(place)
             descriptor = os.open(place, flags, 0o666)
             try:
@@ -193,8 +196,8 @@ class Folder:
 
     def looks(self, path):
         # type: (str) -> Any
-        """What tells whether a file has changed, and whether it might have without that; None for a folder, False for
-        what is not there or is something else."""
+        """How a file looks: what differs if it has changed, and whether it may change now without that. IS_FOLDER, or
+        IS_GONE for what is not there or is something else."""
         try:
             found = os.lstat(self._at(path))
         except (OSError, ValueError):
@@ -203,9 +206,9 @@ class Folder:
             return IS_FOLDER
         if not S_ISREG(found.st_mode):
             return IS_GONE
-        is_racy = found.st_mtime_ns > _time_ns() - _RACY_NS
+        is_unseen = found.st_mtime_ns > _time_ns() - _RACY_NS
         about = found.st_mtime_ns, found.st_mode & _PERMISSIONS, found.st_ctime_ns
-        return (found.st_ino, found.st_size, *about, is_racy)
+        return (found.st_ino, found.st_size, *about, is_unseen)
 
     def _permissions(self, path):
         # type: (str) -> int
