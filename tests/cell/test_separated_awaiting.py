@@ -27,11 +27,6 @@ async def sleeps() -> None:
     await asyncio.sleep(10)
 
 
-async def slept(result: int, seconds: float) -> int:
-    await asyncio.sleep(seconds)
-    return result
-
-
 def test_a_clock_shows_what_its_loop_s_did_but_where_it_stood():
     now = [5.0]
     clock = loops.Clock(SimpleNamespace(time=lambda: now[0]))
@@ -136,7 +131,7 @@ def test_all_begin_before_one_goes_on_however_long_that_takes(awaited: Awaited):
 
 @pytest.mark.parametrize("delays", [(3, 2, 1), (1, 2, 3), (2, 3, 1), (2, 1, 3)])
 def test_the_ends_are_heard_in_their_order(awaited: Awaited, delays: tuple[int, ...]):
-    targets = [slept(each, each / 100) for each in delays]
+    targets = [asyncio.sleep(each / 100, each) for each in delays]
     for target in targets:
         assert awaited.step(target, "send", None) is None
     awaited._clock.go_on()
@@ -146,7 +141,7 @@ def test_the_ends_are_heard_in_their_order(awaited: Awaited, delays: tuple[int, 
 
 
 def test_an_end_that_is_never_heard_of_holds_up_nobody_for_long(awaited: Awaited):
-    dropped, target, sleeping = slept(1, 0.001), slept(2, 0.002), sleeps()
+    dropped, target, sleeping = asyncio.sleep(0.001, 1), asyncio.sleep(0.002, 2), sleeps()
     for each in (dropped, target, sleeping):
         assert awaited.step(each, "send", None) is None
     awaited._clock.go_on()

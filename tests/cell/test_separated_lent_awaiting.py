@@ -23,17 +23,12 @@ def lent_until_done(lent: Lent, target: object) -> object:
     raise AssertionError("it comes to no end")
 
 
-async def slept(result: int, seconds: float) -> int:
-    await asyncio.sleep(seconds)
-    return result
-
-
-def test_what_is_awaited_of_this_side_waits_for_its_futures():
+def test_what_is_awaited_of_this_half_waits_for_its_futures():
     lent = Lent()
-    assert [lent_until_done(lent, slept(each, 0.02)) for each in (1, 2)] == [1, 2]  # on a loop of its own
+    assert [lent_until_done(lent, asyncio.sleep(0.02, each)) for each in (1, 2)] == [1, 2]  # on a loop of its own
 
     async def beside_others() -> int:
-        other, target = asyncio.create_task(slept(3, 0)), slept(4, 0.1)
+        other, target = asyncio.create_task(asyncio.sleep(0, 3)), asyncio.sleep(0.1, 4)
         while True:
             try:
                 assert lent.step(target, "send", None) is None
@@ -47,9 +42,9 @@ def test_what_is_awaited_of_this_side_waits_for_its_futures():
 
 
 @pytest.mark.parametrize("delays", [(3, 2, 1), (1, 2, 3), (2, 3, 1), (2, 1, 3)])
-def test_what_is_awaited_of_this_side_ends_in_its_order(delays: tuple[int, ...]):
+def test_what_is_awaited_of_this_half_ends_in_its_order(delays: tuple[int, ...]):
     lent, found = Lent(), []
-    targets = [slept(each, each / 100) for each in delays]
+    targets = [asyncio.sleep(each / 100, each) for each in delays]
 
     async def step_in_turns() -> None:
         while targets:
@@ -70,7 +65,7 @@ def test_what_is_awaited_of_this_side_ends_in_its_order(delays: tuple[int, ...])
 def test_what_is_begun_late_is_not_late():
     """Its time begins when that of the first does, in which the other half begins them all."""
     lent = Lent()
-    targets = [slept(1, 0.03), slept(2, 0.02)]
+    targets = [asyncio.sleep(0.03, 1), asyncio.sleep(0.02, 2)]
 
     async def begin_slowly() -> None:
         loop, before = asyncio.get_running_loop(), asyncio.get_running_loop().time()
@@ -195,13 +190,13 @@ def test_each_has_a_task_of_its_own_which_may_be_cancelled():
 
 
 def test_steps_of_what_is_awaited_are_known_and_other_functions_called_as_they_are(monkeypatch: pytest.MonkeyPatch):
-    lent, target = Lent(), slept(5, 10)
+    lent, target = Lent(), asyncio.sleep(10, 5)
     steps = lent.stands_for(SPECIAL["__await__"])(target)
     assert steps.send(None) is next(iter(steps)) is None
     assert steps.close() is None
     assert lent.stands_for(target.send) != target.send
     generator = (each for each in "ab")
-    for function in (len, [].append, generator.send, slept):
+    for function in (len, [].append, generator.send, asyncio.sleep):
         assert lent.stands_for(function) == function
     monkeypatch.delitem(sys.modules, "asyncio")
     assert lent.stands_for(SPECIAL["__await__"]) is SPECIAL["__await__"]

@@ -124,7 +124,7 @@ def test_a_moment_in_a_zone_of_the_program_s_is_that_moment():
 
 
 @pytest.mark.parametrize("zone", [None, UTC])
-def test_what_a_zone_of_this_side_is_nobody_is_asked(zone: Any):
+def test_what_a_zone_of_this_half_is_nobody_is_asked(zone: Any):
     moment = datetime.datetime(2020, 1, 2, 3, 4, 5, 6, zone)
     members = {name: getattr(moment, name) for name in library_values._CLOCK}
     assert stand(["~datetime:datetime"], **members, tzinfo=zone)() == moment

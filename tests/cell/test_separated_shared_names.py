@@ -101,7 +101,7 @@ def test_a_class_of_enums_that_the_program_imports_is_told_by_its_place():
     assert [shared_names.own_class(each) for each in ("enum.EnumMeta", "math", None, 8, [])] == [None] * 5
 
 
-def test_what_both_sides_have_is_found_at_its_place():
+def test_what_both_halves_have_is_found_at_its_place():
     for value, module, path in [
         (http.HTTPStatus.OK, "http", "HTTPStatus.OK"), (str.upper, "builtins", "str.upper"), (len, "builtins", "len"),
         (re.Match, "re", "Match"), (8, None, None),

@@ -20,10 +20,10 @@ from cruxboxd.settings.config import MIB, Config
 from cruxboxd.tenancy.admission import Admission
 from cruxboxd.tenancy.refusal import Refused, full
 from cruxboxd.tenancy.tenants import Tenant
+from raw_rpcs import STREAM, tenants
 from support.daemons import Served
 from support.tasks import sums
 from support.waiting import until
-from test_doors import STREAM, tenants
 
 MESSAGE = 12 * MIB
 

@@ -27,13 +27,12 @@ from cruxboxd.tenancy import admission
 from cruxboxd.tenancy.identity import Identity
 from cruxboxd.tenancy.refusal import Refused
 from cruxboxd.tenancy.tenants import Tenant
+from raw_rpcs import CHECK, INFO, MIB, STREAM, call, tenants
 from support.daemons import Served
 from support.tasks import sums
 from support.waiting import until
-from test_doors import CHECK, MIB, STREAM, call, tenants
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "operations.md"
-INFO = "/cruxbox.v1.Sandbox/GetServerInfo"
 ALICE = [("authorization", "Bearer alice")]
 WATCH = "/grpc.health.v1.Health/Watch"
 CALLS_A_CONNECTION = 256

@@ -2,38 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import grpc
 import pytest
 from cruxbox import Outcome
 from cruxbox_proto.v1 import sandbox_pb2 as pb
+from raw_rpcs import CHECK, MIB, STREAM, call, tenants
 from support.daemons import Served
 from support.tasks import sums
 from support.waiting import until
 
-MIB = 1 << 20
-CHECK = "/cruxbox.v1.Sandbox/Check"
-STREAM = "/cruxbox.v1.Sandbox/CheckStream"
 LARGE = [("grpc.max_send_message_length", -1), ("grpc.max_receive_message_length", -1)]
 EMPTY_TASKS = b"\x0a\x00" * (15 * MIB // 2)
 EMPTY_CHECKS = b"\x0a\x80\x80\xc0\x07" + b"\x1a\x00" * (15 * MIB // 2)
-
-
-def tenants(folder: Path, **quotas: str) -> str:
-    """A tokens file in which everybody's token is the name."""
-    text = "".join(
-        f'[tenants.{name}]\ntokens = ["sha256:{hashlib.sha256(name.encode()).hexdigest()}"]\n{quota}\n'
-        for name, quota in quotas.items()
-    )
-    path = folder / "tokens"
-    path.write_text(text)
-    return str(path)
 
 
 @pytest.fixture(scope="module")
@@ -44,21 +29,6 @@ def daemon(tmp_path_factory) -> Iterator[Served]:
         with served.client(token="alice") as client:
             client.check(sums(20))
         yield served
-
-
-def call(daemon: Served, body: bytes, token: str = "", method: str = CHECK) -> tuple[str, str]:
-    """The status of a call that sends `body`, and its words."""
-    options = [("grpc.max_send_message_length", -1), ("grpc.use_local_subchannel_pool", 1)]
-    metadata = [("authorization", f"Bearer {token}")] if token else []
-    with grpc.insecure_channel(daemon.target, options=options) as channel:
-        try:
-            if method == CHECK:
-                channel.unary_unary(method)(body, timeout=60, metadata=metadata)  # type: ignore[call-arg]
-            else:
-                list(channel.stream_stream(method)(iter([body]), timeout=60, metadata=metadata))  # type: ignore[call-arg]
-        except grpc.RpcError as error:
-            return error.code().name, str(error.details())
-    return "OK", ""
 
 
 @pytest.mark.parametrize("method", [CHECK, STREAM])

@@ -9,10 +9,9 @@ import grpc
 import pytest
 from conformance import http2
 from cruxboxd.rpc.connections import MOST_REFUSALS
+from raw_rpcs import INFO, call, tenants
 from support.daemons import Served
 from support.waiting import until
-from test_bounds import INFO
-from test_doors import call, tenants
 
 WHOLE = http2.END_HEADERS | http2.END_STREAM
 NO_TEXT = "\xff"  # in Latin-1, which is no UTF-8

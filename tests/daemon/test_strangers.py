@@ -17,11 +17,11 @@ from cruxbox import Outcome, Tls
 from cruxbox.errors import CruxboxError
 from cruxboxd.rpc import health
 from grpc_health.v1 import health_pb2, health_pb2_grpc
+from raw_rpcs import tenants
 from support.certificates import Authority
 from support.daemons import Served
 from support.tasks import sums
 from support.waiting import free_port, until
-from test_doors import tenants
 from test_identity import serial
 
 MIB = 1 << 20
