@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from cruxbox import Client, Isolation, Limits, Task
 from cruxcell.protocol import frames, payloads
-from test_grouping import seen
+from in_company import seen
 
 SCRIPT = """METADATA = {'author': 'me'}
 

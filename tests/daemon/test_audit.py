@@ -15,8 +15,8 @@ from cruxbox_proto.v1 import sandbox_pb2 as pb
 from cruxbox_proto.v1 import sandbox_pb2_grpc as rpc
 from cruxcell.jobs import calls, series, streams
 from cruxcell.jobs.context import JobContext
+from in_company import seen
 from support.daemons import Served
-from test_grouping import seen
 from test_shared_streams import poisoned
 from test_sharing import EVIL, HERMETIC, RIGHT
 

@@ -13,7 +13,7 @@ from cruxboxd.zygotes.exit import Exit
 from cruxboxd.zygotes.jobs import Job, Result
 from cruxboxd.zygotes.setup import ZygoteKey
 from cruxcell.protocol import frames, messages, records
-from test_grouping import LEAKS, differing
+from in_company import LEAKS, differing
 
 KEY = ZygoteKey("default", False, "0")
 HARMLESS = "def f(x):\n    return [x] * 3"

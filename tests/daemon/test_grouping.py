@@ -8,27 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from cruxbox import CallCheck, Client, EvaluateCheck, Isolation, Limits, Outcome, Task, Verdict
+from cruxbox import CallCheck, Client, EvaluateCheck, Limits, Outcome, Task
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from in_company import LEAKS, differing
 
 pytestmark = pytest.mark.kernel
 
 LIMITS = Limits(cpu_ms=5000, steps=50_000, output_bytes=2000, memory_bytes=128 << 20)
-
-
-def seen(verdict: Verdict) -> tuple:
-    """All that a verdict says of its check, but for times and memory."""
-    said = (verdict.outcome, verdict.value, verdict.steps, verdict.stdout, verdict.stderr, verdict.exception)
-    return (verdict.check_id, *said, verdict.detail, verdict.assurance, verdict.clock)
-
-
-def differing(client: Client, tasks: list[Task]) -> list[tuple]:
-    """The pairs (in company, alone) that are not the same."""
-    together = client.check([replace(task, isolation=Isolation.AUTO) for task in tasks])
-    alone = client.check([replace(task, isolation=Isolation.PROCESS) for task in tasks])
-    assert len(together) == len(alone) == sum(len(task.checks) for task in tasks)
-    return [(a, b) for a, b in zip(map(seen, together), map(seen, alone)) if a != b]
 
 
 def task(program: str, *calls: str) -> Task:
@@ -36,9 +23,6 @@ def task(program: str, *calls: str) -> Task:
 
 
 # ---- programs that try to leave something behind ----------------------------------
-
-_TEXT = (Path(__file__).parent / "leaking_programs.txt").read_text()
-LEAKS = dict(section.split("\n", 1) for section in _TEXT.split("#### ")[1:])
 
 
 @pytest.mark.parametrize("name", LEAKS)

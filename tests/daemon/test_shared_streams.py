@@ -13,8 +13,8 @@ from cruxbox import Client, Isolation, Limits, Outcome, StdioCheck, Task
 from cruxboxd.judging import outcomes as judged
 from cruxboxd.judging.tasks import StdioCheck as Check
 from cruxboxd.zygotes import zygote_process
+from in_company import differing, seen
 from support.daemons import Served
-from test_grouping import differing, seen
 from test_workers_used import CountingPool, outcomes, pool, task  # noqa: F401 - a fixture
 
 pytestmark = pytest.mark.kernel

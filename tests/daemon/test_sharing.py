@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from behaviours import tested_runtimes
 from cruxbox import CallCheck, Client, EvaluateCheck, Isolation, Limits, Outcome, ScriptCheck, Task
-from test_grouping import differing
+from in_company import differing
 
 pytestmark = pytest.mark.kernel
 
