@@ -12,7 +12,7 @@ import pytest
 import pytest_asyncio
 from cruxboxd.zygotes import launch
 from cruxboxd.zygotes.template import Template
-from test_zygote_process import KEY, SETUPS, Kept, job
+from zygotes_by_hand import KEY, SETUPS, Kept, job
 
 
 @pytest_asyncio.fixture(name="template")

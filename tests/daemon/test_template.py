@@ -21,7 +21,7 @@ from cruxboxd.zygotes.template import Template
 from cruxcell import boot
 from support.waiting import until_true
 from templates_by_hand import Lent, a_template, children, hook, works  # noqa: F401 - fixtures among them
-from test_zygote_process import KEY, SETUPS, Kept, job
+from zygotes_by_hand import KEY, SETUPS, Kept, job
 
 pytestmark = pytest.mark.kernel
 

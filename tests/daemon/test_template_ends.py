@@ -28,7 +28,7 @@ from support.daemons import Served
 from support.tasks import sums
 from support.waiting import still_there, until, until_true
 from templates_by_hand import Lent, a_template, children, hook, works  # noqa: F401 - fixtures among them
-from test_zygote_process import KEY, SETUPS, Kept, job
+from zygotes_by_hand import KEY, SETUPS, Kept, job
 
 pytestmark = pytest.mark.kernel
 
