@@ -180,7 +180,7 @@ TESTS = {
     ],
     "cruxcell/jobs/separated/state/decimals.py": [*_LENDING, *_PAIRS],
     "cruxcell/jobs/separated/proxies/deriving.py": ["cell/test_separated_deriving.py", *_PROXIES, *_PAIRS],
-    "cruxcell/jobs/separated/proxies/doubts.py": ["cell/test_separated_equality.py", *_PAIRS],
+    "cruxcell/jobs/separated/proxies/doubts.py": ["cell/test_separated_doubts.py", *_PAIRS],
     "cruxcell/jobs/separated/proxies/notes.py": [
         "cell/test_separated_notes.py", "cell/test_separated_equality.py", *_PAIRS,
     ],

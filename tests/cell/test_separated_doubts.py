@@ -1,0 +1,112 @@
+"""What a script took for different, and the program is asked about when the script is through."""
+
+from __future__ import annotations
+
+from collections import deque
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy
+import pytest
+from cruxcell.jobs.separated.proxies import facts
+from cruxcell.jobs.separated.proxies.doubts import Doubts
+from equal_objects import Candidate, connected, of_a_class  # noqa: F401 - a fixture among them
+
+
+def test_what_was_taken_for_different_is_asked_about_when_the_script_is_through(other: Candidate):
+    cls = of_a_class(other)
+    one, foreign = other.thing(cls, 5, {"x": 1}), other.thing(of_a_class(other), 6, {"x": 1})
+    other.equal = False
+    bare = [object()]
+    assert all(one != each for each in (8, foreign, "x" * 5000, [len], bare, [8] * 99 + bare))
+    assert [one] != [None]
+    assert other.asked == []
+    other.doubts.clear_up(other)
+    pairs = [(one, 8), (one, foreign), (foreign, one), (one, bare), (one, None)]  # Python asks either operand
+    assert other.asked == [("special", each, "__eq__", another) for each, another in pairs]
+    assert not other.refused
+    other.asked[:] = []
+    other.doubts.clear_up(other)  # once is enough
+    assert other.asked == []
+
+
+@pytest.mark.parametrize(
+    ("value", "is_asked"),
+    [(date(2024, 1, 2), True), (Decimal(1), True), (deque([1]), True),
+     (deque([len]), False), (Path("a"), False), ([[8], (None, {object()})], True),
+     ({1: "a", "b": object()}, True), ({1: len}, False), ({len: 1}, False), ([int], True), ([Doubts], False),
+     ([object()] * 63, True), ([object()] * 64, False), ([8] * 99, True), ([8] * 9999, False)],
+    ids=map(str, range(30)),
+)  # fmt: skip
+def test_what_it_is_asked_about_leaves_it_to_other_classes_what_equals_it(
+    other: Candidate, value: object, is_asked: bool
+):
+    one = other.thing(of_a_class(other), 5, {"x": 1})
+    other.equal = False
+    assert one != value
+    other.doubts.clear_up(other)
+    assert other.asked == ([("special", one, "__eq__", value)] if is_asked else [])
+
+
+@pytest.mark.parametrize("number", [0, 63, 64])
+def test_so_many_comparisons_are_asked_about(other: Candidate, number: int):
+    one = other.thing(of_a_class(other), 5, {"x": 1})
+    other.equal = False
+    assert all(one != each for each in range(number))
+    other.equal = True
+    assert one != number
+    other.ask = lambda _operation, *fields: fields[2] == number  # type: ignore[method-assign]
+    other.doubts.clear_up(other)
+    assert other.refused is (number < 64)
+
+
+def test_who_cannot_compare_has_not_said_that_they_are_different(other: Candidate, monkeypatch: pytest.MonkeyPatch):
+    assert other.thing(of_a_class(other), 5, {"x": 1}) != 8
+    monkeypatch.delattr(Candidate, "ask")
+    other.doubts.clear_up(other)
+    assert other.refused
+
+
+def test_nor_has_one_whose_answer_is_neither_true_nor_false(other: Candidate):
+    assert other.thing(of_a_class(other), 5, {"x": 1}) != 8
+    other.equal = numpy.array([False, False])
+    other.doubts.clear_up(other)
+    assert other.refused
+
+
+@pytest.mark.parametrize(
+    ("one", "another", "is_made"),
+    [({"x": 1}, {"x": 2}, False), ({"x": 1}, {"x": 1}, False), (8, {"x": 1}, False), ({"x": 1}, 8, False),
+     ({"x": 1}, {"x": 1}, True), (8, 8, True)],
+)  # fmt: skip
+@pytest.mark.parametrize("says", [True, False])
+def test_what_a_class_alone_says_is_equal_is_doubtful(
+    other: Candidate, one: object, another: object, is_made: bool, says: bool
+):
+    cls = of_a_class(other)
+    first = other.thing(cls, 5, one)
+    second = cls(3) if is_made else other.thing(cls, 6, another)
+    other.states[facts.number_of(second)] = another
+    other.equal = says
+    assert first != second
+    other.doubts.clear_up(other)
+    assert other.refused is says
+
+
+def test_of_several_that_are_doubtful_the_first_is_named():
+    doubts, whys = Doubts(), list[str]()
+    for one in (5, "text"):
+        doubts.says_equal(one, SimpleNamespace(f_globals={}))
+    doubts.clear_up(SimpleNamespace(refuse=whys.append))
+    assert ["class int" in why for why in whys] == [True]
+
+
+def test_what_the_harness_compares_is_nothing_to_the_script(other: Candidate):
+    one, two = [other.thing(of_a_class(other), number, {"x": 1}) for number in (5, 6)]
+    names = {"__name__": "cruxcell.values.x", "one": one, "two": two}
+    exec("found = (one != 8, one == two)", names)
+    assert names["found"] == (True, False)
+    other.doubts.clear_up(other)
+    assert not other.refused
