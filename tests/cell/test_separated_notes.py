@@ -399,3 +399,16 @@ def test_how_much_is_looked_at_is_bounded(other: Candidate, monkeypatch: pytest.
         other.notes.outlast(other, "get", [None, "x"], 0)
         other.notes.take(other, 0)
     assert other.asked == [("states", None, *here), ("states", 0), ("states", 0), ("states", None, *here)]
+
+
+def test_what_has_come_to_hold_an_object_is_let_go_of_when_the_candidate_goes_on(other: Candidate):
+    """Or the program would find an object that it has dropped."""
+    cls = of_a_class(other)
+    one, two = other.thing(cls, 5, {"x": 0}), other.thing(cls, 6, {"x": 0})
+    other.notes.take(other, 0)
+    other.notes.outlast(other, "call", [cls, "", one], 0)
+    other.states[5] = {"x": two}
+    other.notes.take(other, 0)
+    assert other.notes.held(other, one) == [{"x": two}]
+    other.notes.outlast(other, "get", [None, "x"], 0)
+    assert [note[1] for note in other.notes._before.values()] == [{"x": 0}]

@@ -115,8 +115,8 @@ class Notes:
         self._deepest = max(depth, self._deepest)
         for each, held in zip(pending, _copied(states, link.objects)):
             self._held[number_of(each)] = depth, held
-            if _is_plain(held) and not may_change(each):
-                self._plain.add(number_of(each))
+            keep = self._plain.add if _is_plain(held) and not may_change(each) else self._plain.discard
+            keep(number_of(each))
 
     def _note_given(self, link, depth, present):
         # type: (Any, int, list[Any]) -> None
@@ -169,8 +169,8 @@ class Notes:
             return
         for notes in (self._held, self._given):
             for number in [number for number, each in notes.items() if each[0] >= depth]:
-                note = notes.pop(number)
-                if number in self._plain:
+                note = notes.pop(number, None)  # what is let go of here may have asked for something itself
+                if note is not None and notes is self._held and number in self._plain:
                     self._before[number] = note
         self._plain.difference_update(self._before)
         self._deepest = max(depth - 1, 0)
