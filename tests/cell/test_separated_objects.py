@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import decimal
 import enum
 import gc
 import http
@@ -11,6 +12,7 @@ import math
 import re
 import signal
 import statistics
+import types
 from typing import Any
 
 import pytest
@@ -19,7 +21,7 @@ from cruxcell.jobs.separated.proxies import facts
 from cruxcell.values import reader, writer
 from cruxcell.values.canonical import TooLarge
 from cruxcell.values.containers import Garbled
-from link_messages import u32
+from link_messages import text, u32
 from objects_by_hand import INT, End, candidates_end, described, shared, small, tests_end  # noqa: F401 - fixtures among them
 
 
@@ -64,7 +66,7 @@ for each in (Plain, Numbers, More, Frozen, Pair, Kind, Mishap):
         (str.upper, b"G", b"o"),
         ([].append, b"o", b"o"),
         (statistics.mean, b"o", b"o"),
-        (collections.namedtuple, b"o", b"o"),
+        (decimal.setcontext, b"G", b"o"),
         (UnicodeDecodeError, b"G", b"K"),
         (math, b"M", b"o"),
         (dict, b"G", b"G"),
@@ -200,6 +202,22 @@ def test_modules_cross_to_the_candidate_alone(test: End, candidate: End):
     assert candidate.reads(data) is math
     with pytest.raises(Garbled, match="a module"):
         test.reads(data)
+
+
+def test_the_program_s_module_is_that_of_the_candidate_and_one_that_the_script_made_an_object(test: End):
+    program, made = types.ModuleType("f"), types.ModuleType("math")
+    test.objects.by_name.program = program.__dict__
+    assert test.sends(program) == b"M" + text("__candidate__")
+    assert test.sends(made)[:1] == b"o"
+
+
+def test_the_test_may_name_what_the_candidate_may_not_and_gets_that_back(test: End, candidate: End):
+    for value, named in [(eval, shared("eval")), (decimal.setcontext, shared("setcontext", "decimal"))]:
+        assert candidate.objects.by_name.answered(value) is value
+        assert candidate.reads(named) is value
+        assert candidate.objects.by_name.answered(value).what[0] is value
+    test.reads(shared("len"))
+    assert test.objects.by_name.answered(len) is len
 
 
 def test_the_numbers_of_objects_and_classes_are_bounded(test: End, candidate: End, monkeypatch: pytest.MonkeyPatch):
