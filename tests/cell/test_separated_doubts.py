@@ -110,3 +110,30 @@ def test_what_the_harness_compares_is_nothing_to_the_script(other: Candidate):
     assert names["found"] == (True, False)
     other.doubts.clear_up(other)
     assert not other.refused
+
+
+@pytest.mark.parametrize("offers", ["__eq__", "__eq__ __ne__"])
+@pytest.mark.parametrize("differs", [True, False])
+def test_whether_two_results_differ_their_class_is_asked_at_once(other: Candidate, offers: str, differs: bool):
+    cls = of_a_class(other, offers)
+    other.known = ()  # the script has no name for it
+    one, two = [other.thing(cls, number, {"x": 1}) for number in (5, 6)]
+    other.equal = differs
+    assert (one == two, two in [one, two], other.asked) == (False, True, [])
+    assert one != two
+    assert other.asked == [("special", one, "__ne__", two)]
+    other.doubts.clear_up(other)
+    assert other.refused is not differs
+
+
+def test_nor_is_it_asked_by_the_harness_or_of_what_is_another_s(other: Candidate):
+    cls = of_a_class(other)
+    other.known = ()
+    one, two = [other.thing(cls, number, {"x": 1}) for number in (5, 6)]
+    names = {"__name__": "cruxcell.values.x", "one": one, "two": two}
+    exec("found = one != two", names)
+    assert names["found"]
+    assert one != other.thing(of_a_class(other), 7, {"x": 1})
+    assert other.asked == []
+    other.equal = True
+    assert (one != one) is False

@@ -20,7 +20,13 @@ from cruxcell.jobs.separated.proxies.operations import (
 from cruxcell.jobs.separated.proxies.remote import RemoteBase, RemoteObject, is_class_of_proxies
 from cruxcell.jobs.separated.proxies.runs import connection
 from cruxcell.jobs.separated.proxies.signatures import PARTS, FunctionOf
-from cruxcell.jobs.separated.proxies.special_methods import FUNCTION_TYPE, METHOD_TYPE, hash_of_object, special
+from cruxcell.jobs.separated.proxies.special_methods import (
+    FUNCTION_TYPE,
+    METHOD_TYPE,
+    hash_of_object,
+    opposite,
+    special,
+)
 from cruxcell.namespace import CANDIDATE
 
 TYPE_CHECKING = False
@@ -61,6 +67,8 @@ def make_class(  # noqa: PLR0917 - what a class is written as
     namespace.update(_special_methods(asked, offers))
     if "__eq__" in namespace:
         namespace["__hash__"] = hash_of_object if "__hash__" in offers else object.__hash__
+        if is_opaque:
+            namespace.setdefault("__ne__", opposite)
     namespace.update({each[1:]: None for each in offers if each[:1] == NONE and each[1:] in MAY_BE_NONE})
     if is_test and not DESCRIPTORS.isdisjoint(offers) and stands_for not in (FUNCTION_TYPE, METHOD_TYPE):
         namespace["__set_name__"] = _is_no_descriptor_here

@@ -15,6 +15,7 @@ from cruxcell.jobs.separated.proxies.asking import (
 )
 from cruxcell.jobs.separated.proxies.copies import copied_there
 from cruxcell.jobs.separated.proxies.deriving import derive_by, is_statement
+from cruxcell.jobs.separated.proxies.doubts import is_of_the_harness
 from cruxcell.jobs.separated.proxies.equality import hold_the_same, holds
 from cruxcell.jobs.separated.proxies.facts import (
     DERIVED,
@@ -154,6 +155,11 @@ def _is_same(self, other):
     """Whether an object equals itself its class says, which is told of nothing else by that. Two objects are different;
     two of a class that the script knows by its name may hold the same. A script that fails may have expected the answer
     of the object's class."""
+    return _sameness(self, other, sys._getframe(1))
+
+
+def _sameness(self, other, frame):
+    # type: (object, object, Any) -> Any
     if is_reading():  # what are two here are two over there
         return self is other or NotImplemented
     if self is other:
@@ -161,14 +167,35 @@ def _is_same(self, other):
     if type(other) is type(self) and connection[0].means_a_class(type(self)):
         found = hold_the_same(connection[0], self, other)
         if found is None:
-            connection[0].doubts.says_equal(self, sys._getframe(1))
+            connection[0].doubts.says_equal(self, frame)
         return bool(found)
     if holds(connection[0], self, other):
         return bool(connection[0].ask("special", self, "__eq__", other))
     if has_no_equality(other):
         connection[0].compared_by_identity = True
-        connection[0].doubts.are_different(self, other, sys._getframe(1))
+        connection[0].doubts.are_different(self, other, frame)
     return NotImplemented
+
+
+def opposite(self, other):
+    # type: (object, object) -> Any
+    """`!=` of a class that has `__eq__` alone."""
+    frame = sys._getframe(1)
+    found = _sameness(self, other, frame)
+    if found is NotImplemented:
+        return _are_two(self, other, frame) or NotImplemented
+    return not found
+
+
+def _are_two(self, other, frame):
+    # type: (object, object, Any) -> bool
+    """Are both of one class? They are different then, but their class is asked: by `!=` nobody looks for one of several
+    that are equal, and the question holds nothing that the program has not given."""
+    if type(other) is not type(self) or is_reading() or is_of_the_harness(frame):
+        return False
+    if not connection[0].ask("special", self, "__ne__", other):
+        connection[0].doubts.says_equal(self, frame)
+    return True
 
 
 hash_of_object = hashed(object.__hash__, False)
@@ -183,6 +210,8 @@ def _is_another(self, other):
             return connection[0].ask("special", self, "__ne__", other)
         if holds(connection[0], self, other):
             return bool(connection[0].ask("special", self, "__ne__", other))
+        if _are_two(self, other, sys._getframe(1)):
+            return True
         if has_no_equality(other):
             connection[0].doubts.are_different(self, other, sys._getframe(1), "__ne__")
         return object.__ne__(self, other)
