@@ -98,8 +98,16 @@ def keeps_for_itself(code, name):
     # type: (Any, str) -> bool
     """Does the script read what it has put under a name by a text, `globals()["x"] = ...`, or as an attribute? Then it
     may be what is expected. Not if it has read that before: it means what the program has there."""
-    own, *others = [_uses(each, name) for each in dissect(code).codes]
+    own, *others = [_uses(each, name) if _has(each, name) else [] for each in dissect(code).codes]
     return True not in own[:1] and any(True in uses for uses in [own, *others])
+
+
+def _has(code, name):
+    # type: (Any, str) -> bool
+    """Is the name one of the code's variables, attributes, texts or keywords? Taking a code apart takes much longer."""
+    if name in code.co_names + code.co_varnames + code.co_cellvars + code.co_freevars:
+        return True
+    return any(each == name or (type(each) is tuple and name in each) for each in code.co_consts)
 
 
 def _uses(code, name):

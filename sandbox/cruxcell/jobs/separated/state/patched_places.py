@@ -82,7 +82,8 @@ def members_in(words, names, modules):
     # type: (list[str], Any, list[Any]) -> dict[tuple[str, str], Any]
     """(path of a class or object in a module, attribute) -> that object, of what a script may patch there:
     `patch("os.environ.get")`, and of the classes that it names `patch.object(Path, "exists")`."""
-    classes = {"%s.%s" % (each.__name__, name): vars(each).get(name) for each in modules for name in sorted(names)}
+    known = {"%s.%s" % (each.__name__, name): vars(each).get(name) for each in modules for name in sorted(names)}
+    classes = {path: each for path, each in known.items() if is_class(each)}
     found = {}  # type: dict[tuple[str, str], Any]
     for word in words:
         path, _, name = word.rpartition(".")
