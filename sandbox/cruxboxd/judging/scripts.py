@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 
 from cruxcell.protocol import messages
 from cruxcell.protocol.payloads import (
@@ -26,7 +27,7 @@ from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome, TestOutco
 from cruxboxd.judging.tasks import ScriptCheck, StepCount, Task, encoded
 from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.zygotes.jobs import Result
-from cruxboxd.zygotes.report import ENDS, TEST_ENDS, Answer, Asked
+from cruxboxd.zygotes.report import ENDS, TEST_ENDS, Answer, Asked, Report
 from cruxboxd.zygotes.retry import RETRY
 
 ReadLate = Callable[[], Awaitable[Reading]]
@@ -119,23 +120,23 @@ async def _run_together(
 async def _run_separated(  # noqa: PLR0917 - a script's parts
     scheduler: Scheduler, task: Task, check: ScriptCheck, hash_seed: str, code: bytes, read: ReadLate | None
 ) -> CheckResult:
-    """Run the program in one worker and the script in another, which sends it requests.
+    """Run the program in one worker and the script in another, which asks it.
 
     A script that holds with Python's own `sum`, where the program has one, has to hold with the program's, too: it
     may be what is tested, and it may be there to let any script pass."""
     flags = UNREAD if read is not None else 0
-    judged, test, has_pythons_own = await _run_pair(scheduler, task, check, hash_seed, code, flags)
+    judged, test = await _run_pair(scheduler, task, check, hash_seed, code, flags)
     if read is not None and judged.outcome is not Outcome.SANDBOX_ERROR:
-        judged = await _refused(test, task, read) or judged
-    if judged.outcome is Outcome.PASSED and has_pythons_own:
-        judged, _, _ = await _run_pair(scheduler, task, check, hash_seed, code, REDEFINED)
+        judged = await _refused(test, read) or judged
+    if judged.outcome is Outcome.PASSED and any(answer.pythons_own for answer in test.answers):
+        judged, _ = await _run_pair(scheduler, task, check, hash_seed, code, REDEFINED)
     return judged.but(assurance=Assurance.SEPARATED)
 
 
 async def _run_pair(  # noqa: PLR0917 - a script's parts
     scheduler: Scheduler, task: Task, check: ScriptCheck, hash_seed: str, code: bytes, flags: int
-) -> tuple[CheckResult, Result, bool]:
-    """(what the script comes to, its worker's result, had it builtins of Python's own that the program redefines)"""
+) -> tuple[CheckResult, Report]:
+    """(what the script comes to, what its worker said)"""
     texts = [task.program, encoded(check.script)]
     fields = [texts[1], check.entry_point.encode(), check.framework.encode(), check.module.encode()]
     fields += [TEST_FLAGS.pack(flags), code]
@@ -148,19 +149,19 @@ async def _run_pair(  # noqa: PLR0917 - a script's parts
         job.partner = job_for(scheduler, task, messages.JOB_TEST, [*fields, token], hash_seed, key=job.key)
         job.partner.is_partner = True
         candidate, test = await scheduler.run_pair(job)
+        said = test.read(_asked_of_test(task, token))
+        test = replace(test, said=said)
         judged = _of_pair(candidate, test, task, check.framework, token)
         if judged.outcome is not Outcome.SANDBOX_ERROR:
             break
-    said = test.read(_asked_of_test(task, token))
-    return judged, test, any(answer.pythons_own for answer in said.answers)
+    return judged, said
 
 
-async def _refused(test: Result, task: Task, read: ReadLate) -> CheckResult | None:
+async def _refused(test: Report, read: ReadLate) -> CheckResult | None:
     """What is wrong with a script that was run unread, by the test's word, or as read now if the candidate ended before
     that; None if nothing is."""
-    plan = test.read(one_answer(task.limits, TEST_ENDS, is_suite=True)).plan
-    if plan is not None:
-        return invalid(plan.detail_of(0)) if plan.classes == messages.INVALID else None
+    if test.plan is not None:
+        return invalid(test.plan.detail_of(0)) if test.plan.classes == messages.INVALID else None
     reading = await read()
     return invalid(f"the script: {reading.text}") if reading.kind is Kind.INVALID else None
 

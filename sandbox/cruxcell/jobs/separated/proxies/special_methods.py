@@ -206,14 +206,15 @@ def _is_another(self, other):
     """Of two that `==` would ask their class about, what the class says of `!=`. That they do not differ is not for it
     to say alone."""
     if type(other) is not type(self) or not connection[0].means_a_class(type(self)):
+        frame = sys._getframe(1)
         if self is other:
             return connection[0].ask("special", self, "__ne__", other)
         if holds(connection[0], self, other):
             return bool(connection[0].ask("special", self, "__ne__", other))
-        if _are_two(self, other, sys._getframe(1)):
+        if _are_two(self, other, frame):
             return True
         if has_no_equality(other):
-            connection[0].doubts.are_different(self, other, sys._getframe(1), "__ne__")
+            connection[0].doubts.are_different(self, other, frame, "__ne__")
         return object.__ne__(self, other)
     are_equal = self is other or ("__eq__" in type(self).__dict__ and bool(hold_the_same(connection[0], self, other)))
     if connection[0].ask("special", self, "__ne__", other):
