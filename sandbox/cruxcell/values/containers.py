@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 MAX_DEPTH = 300  # of what is written; Python frames for two levels more are at hand whatever the caller's depth
 _ROOM = 2 * MAX_DEPTH + 100
 MOST_FRAMES = (1 << 31) - 1  # the highest recursion limit; programs set it, too
+CONTAINERS = (list, tuple, dict, set, frozenset)  # the builtin ones that hold other values
 MAX_CONTAINERS = 1 << 20  # that one link remembers
 
 

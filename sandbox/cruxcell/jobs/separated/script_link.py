@@ -110,8 +110,7 @@ class ScriptLink(Link):
 
     def provide(self, script, suite, entry_point, is_redefined=False):
         # type: (CodeType, Any, str, bool) -> None
-        """Put what the script uses of the program into its namespace, and what it tests under `candidate`.
-        `is_redefined`: what the program has by the names of builtins, too."""
+        """Put what the script uses of the program into its namespace, and what it tests under `candidate`."""
         self._source = source = suite.code
         self.objects.module = suite.program_module or self.objects.module
         named = names_in(script)

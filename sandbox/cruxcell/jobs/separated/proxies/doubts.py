@@ -11,6 +11,7 @@ from cruxcell.jobs.separated.proxies.facts import is_opaque
 from cruxcell.jobs.separated.proxies.operations import is_class, mro_of, own_of
 from cruxcell.jobs.separated.proxies.shared_names import is_stdlib
 from cruxcell.values.canonical import NotPlain, TooLarge, canon
+from cruxcell.values.containers import CONTAINERS
 from cruxcell.values.equals import module_of
 
 TYPE_CHECKING = False
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 _MOST = 64  # comparisons of a script that are asked about
 _MOST_BYTES, _MOST_PARTS = 1 << 12, 64  # of what is compared with
-_CONTAINERS = (list, tuple, dict, set, frozenset)
 # Whose classes know their own values alone: what else equals one, the other class says.
 _OF_VALUES = frozenset(["collections", "datetime", "decimal", "fractions", "re", "uuid"])
 _OWN = "cruxcell."
@@ -92,7 +92,7 @@ def _may_cross(other):
     of such, in containers or not?"""
     pending = [other]  # type: list[Any]
     for each in pending:
-        if type(each) not in _CONTAINERS:
+        if type(each) not in CONTAINERS:
             if not _may_cross_alone(each):
                 return False
         elif len(pending) + len(each) > _MOST_PARTS:

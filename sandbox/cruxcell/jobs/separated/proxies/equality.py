@@ -21,7 +21,7 @@ from cruxcell.jobs.separated.proxies.readings import all_shown
 from cruxcell.jobs.separated.proxies.shared_names import place_of
 from cruxcell.values.arrays import is_array_of_objects
 from cruxcell.values.canonical import NotPlain, TooLarge, canon
-from cruxcell.values.containers import is_referred_to
+from cruxcell.values.containers import CONTAINERS, is_referred_to
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -197,6 +197,4 @@ _BY_WORD = (
 )
 BECAME = "%s became another when the script made an object, which may be what it expects: require IN_PROCESS"
 ATOMS = (type(None), bool, int, float, complex, str, bytes)
-CONTAINERS = (list, tuple, dict, set, frozenset)
-_CHANGES_NOTHING = frozenset(["__eq__", "__hash__", "__str__", "__repr__", "__format__"])
 _LARGEST_ATOM = 1 << 16  # bytes

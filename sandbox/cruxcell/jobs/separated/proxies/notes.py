@@ -5,7 +5,7 @@ goes on; but what is plain data need not be told again: that it is still the sam
 each object that has changed (`told_states`). That binds it no less.
 """
 
-from cruxcell.jobs.separated.proxies.equality import ATOMS, CONTAINERS, atoms_of, objects_in, parts_of
+from cruxcell.jobs.separated.proxies.equality import ATOMS, atoms_of, objects_in, parts_of
 from cruxcell.jobs.separated.proxies.facts import (
     HANDED_OVER,
     MADE,
@@ -17,7 +17,7 @@ from cruxcell.jobs.separated.proxies.facts import (
 )
 from cruxcell.jobs.separated.proxies.library_values import fix_values, given_by, may_change
 from cruxcell.jobs.separated.proxies.remote import class_of_alias, is_class_of_proxies
-from cruxcell.values.containers import dict_base
+from cruxcell.values.containers import CONTAINERS, dict_base
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

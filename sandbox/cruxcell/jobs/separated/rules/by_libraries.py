@@ -15,6 +15,7 @@ from cruxcell.jobs.separated.proxies.runs import connection
 from cruxcell.jobs.separated.proxies.shared_names import BUILTIN_TYPE, METHOD_TYPE, is_stdlib
 from cruxcell.jobs.separated.rules.memory import may_be_told
 from cruxcell.jobs.separated.rules.texts import serves_the_candidate
+from cruxcell.values.containers import CONTAINERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -148,15 +149,12 @@ def names_a_special(targets, given):
         if type(each) is str:
             if each[:2] == "__" and hasattr(kind, each):
                 return True
-        elif type(each) in _HOLDING and id(each) not in seen:
+        elif type(each) in CONTAINERS and id(each) not in seen:
             seen.add(id(each))
             pending += each
             if type(each) is dict:
                 pending += each.values()
     return False
-
-
-_HOLDING = (list, tuple, dict, set, frozenset)
 
 
 # ---- functions that a library calls later ----------------------------------------------------------------------------

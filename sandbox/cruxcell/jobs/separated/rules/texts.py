@@ -27,6 +27,7 @@ from cruxcell.jobs.separated.proxies.shared_names import is_of_c
 from cruxcell.jobs.separated.rules.made_code import is_as_before, is_of_identifiers
 from cruxcell.jobs.separated.rules.own_code import OwnCode
 from cruxcell.protocol import messages
+from cruxcell.values.containers import CONTAINERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,7 +70,6 @@ OF_THE_OTHER_HALF = "copy", "_object_of_the_other_half"
 _LOADS_OWN = ("cruxcell.jobs.separated.rules.pickles", "load_own")
 _TWIN = "cruxcell.native.pure"  # whose hook is a function of Python's itself
 _SIMPLE = frozenset(map(id, (str, bytes, int, float, bool, complex, type(None), range, bytearray)))
-_HOLDING = (list, tuple, dict, set, frozenset)
 # Those of the harness, by which it reports and hears of the candidate.
 _DESCRIPTORS = (messages.REPORT_DESCRIPTOR, messages.PROGRESS_DESCRIPTOR, messages.CHANNEL_DESCRIPTOR)
 _frame, _current_frames = sys._getframe, sys._current_frames
@@ -288,7 +288,7 @@ def _is_data(value):
         if id(each) in seen or id(type(each)) in _SIMPLE or is_remote(each):
             continue
         seen.add(id(each))
-        base = next((kind for kind in _HOLDING if issubclass(type(each), kind)), None)
+        base = next((kind for kind in CONTAINERS if issubclass(type(each), kind)), None)
         if base is None:
             return False
         pending += base.__iter__(each)
