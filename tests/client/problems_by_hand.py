@@ -10,11 +10,13 @@ from pathlib import Path
 
 from cruxbox.cli import main
 
+BODY = "    return sum(xs) / len(xs)\n"
+WHOLE = f"def mean(xs):\n{BODY}"
 NATIVE = {
     "task_id": "HumanEval/900",
     "prompt": "def mean(xs):\n    '''The mean.'''\n",
     "entry_point": "mean",
-    "canonical_solution": "    return sum(xs) / len(xs)\n",
+    "canonical_solution": BODY,
     "base_input": [[[1.0, 2.0]], [[4.0]]],
     "plus_input": [[[0.1, 0.2, 0.3]], [[float("inf"), 1.0]]],
     "atol": 0,

@@ -9,6 +9,10 @@ from cruxbox import Client, Isolation, Task, Verdict
 
 _TEXT = (Path(__file__).parent / "leaking_programs.txt").read_text()
 LEAKS = dict(section.split("\n", 1) for section in _TEXT.split("#### ")[1:])
+# A call that changes what all that follows in its interpreter computes, without a word of it in any program.
+EVIL = 'exec("imp\\x6frt builtins\\nbuiltins.sorted=lambda x:[66]\\n")'
+RIGHT = "sorted('ba')", "['a', 'b']"
+HERMETIC = "def f(x):\n    return x"
 
 
 def seen(verdict: Verdict) -> tuple:

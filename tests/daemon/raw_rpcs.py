@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import grpc
@@ -38,3 +40,9 @@ def call(daemon: Served, body: bytes, token: str = "", method: str = CHECK) -> t
         except grpc.RpcError as error:
             return error.code().name, str(error.details())
     return "OK", ""
+
+
+def never() -> Iterator[bytes]:
+    """Requests that do not come."""
+    time.sleep(30)
+    yield b""

@@ -120,3 +120,4 @@ def run_as_scripts(made: list[Task]) -> list[Task]:
 
 
 LAST = "\nlast = len('')"
+TRUE = "def f(x):\n    return x > 0\n"

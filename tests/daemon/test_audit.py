@@ -15,10 +15,9 @@ from cruxbox_proto.v1 import sandbox_pb2 as pb
 from cruxbox_proto.v1 import sandbox_pb2_grpc as rpc
 from cruxcell.jobs import calls, series, streams
 from cruxcell.jobs.context import JobContext
-from in_company import seen
+from in_company import EVIL, HERMETIC, RIGHT, seen
+from shared_stream_cases import poisoned
 from support.daemons import Served
-from test_shared_streams import poisoned
-from test_sharing import EVIL, HERMETIC, RIGHT
 
 LIMITS = Limits(cpu_ms=3000, steps=2_000_000, output_bytes=2000, memory_bytes=128 << 20)
 # Replaces the way in which the harness reports values: whatever follows in this worker has the value [66].

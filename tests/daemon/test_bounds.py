@@ -16,17 +16,16 @@ import grpc.aio
 import pytest
 from conformance import http2
 from cruxbox_proto.v1 import sandbox_pb2 as pb
-from cruxboxd.judging.outcomes import CheckResult, Outcome
-from cruxboxd.judging.tasks import CallCheck, StepCount, Task
 from cruxboxd.rpc import headers, health, interceptor, service
 from cruxboxd.rpc.health import Health
 from cruxboxd.rpc.response_stream import Answers, ResponseStream
 from cruxboxd.rpc.tracing import Tracer
-from cruxboxd.settings.config import DEFAULT_LIMITS, Config
+from cruxboxd.settings.config import Config
 from cruxboxd.tenancy import admission
 from cruxboxd.tenancy.identity import Identity
 from cruxboxd.tenancy.refusal import Refused
 from cruxboxd.tenancy.tenants import Tenant
+from given_verdicts import give
 from raw_rpcs import CHECK, INFO, MIB, STREAM, call, tenants
 from support.daemons import Served
 from support.tasks import sums
@@ -316,13 +315,6 @@ async def test_a_verdict_that_replaces_a_longer_one_may_make_room():
     assert (stream.is_full, told) == (True, [])
     await give(answer, "a")
     assert (stream.is_full, told) == (False, ["room"])
-
-
-async def give(answer: service._Answer, name: str) -> None:
-    """A verdict for an answer."""
-    check = CallCheck(name, "f()", "1")
-    task = Task("task", b"", [check], DEFAULT_LIMITS, "python", True, None, 1, StepCount.INSTRUCTIONS)
-    await answer.emit(task, check, CheckResult(Outcome.PASSED), None)
 
 
 # ---- the table ---------------------------------------------------------------------------------------------------

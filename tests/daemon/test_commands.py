@@ -17,8 +17,8 @@ from cruxboxd.settings.config import Config, ConfigError, PreloadSpec, RuntimeSp
 from cruxboxd.zygotes import native_build, runtimes
 from cruxboxd.zygotes.commands import Commands, Over, TooSlow
 from support.daemons import serve
+from support.environments import environment
 from support.waiting import until
-from test_packages import environment
 
 HANGS = "import time\ntime.sleep(50)"
 LEAVES_A_CHILD = "import os, time\nif os.fork() == 0: time.sleep(60)\nprint(os.getpgrp())"

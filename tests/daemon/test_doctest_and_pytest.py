@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 
 import pytest
+from asked_suites import BOTH_WAYS, RIGHT, WRONG, ask
 from cruxbox import Assurance, Client, Outcome
 from cruxbox import TestOutcome as Ended
-from test_suites import BOTH_WAYS, RIGHT, WRONG, ask
 
 pytestmark = pytest.mark.kernel
 

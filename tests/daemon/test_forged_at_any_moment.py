@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from cruxbox import CallCheck, Check, Client, EvaluateCheck, Limits, Outcome, RunCheck, ScriptCheck, StdioCheck, Task
-from test_forged_reports import SPEAK
+from speaking import SPEAK
 
 pytestmark = pytest.mark.kernel
 

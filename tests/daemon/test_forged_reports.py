@@ -7,20 +7,11 @@ from cruxbox import Assurance, CallCheck, Client, EvaluateCheck, Isolation, Limi
 from cruxcell.protocol import frames, payloads
 from cruxcell.values import transfer
 from cruxcell.values.canonical import canon
+from speaking import SPEAK
 
 pytestmark = pytest.mark.kernel
 
 LIMITS = Limits(cpu_ms=1_000, wall_ms=5_000)
-SPEAK = """
-import os, struct
-def frame(*fields):
-    body = b''.join(struct.pack('<I', len(field)) + field for field in fields)
-    return struct.pack('<I', len(body)) + body
-def numbers(index, flags=0):
-    return struct.pack('<IQQQB', index, 1, 1, 1, flags)
-def value(index, canonical):
-    return frame(b'V', numbers(index), b'p', canonical, b'7', b'', b'')
-"""
 SEVEN = repr(canon(7, 100)[0])
 
 

@@ -16,11 +16,11 @@ import pytest
 from cruxbox import Client, Outcome, Tls
 from cruxbox.errors import Unauthenticated, Unavailable
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
-from support.certificates import Authority
+from support.certificates import Authority, serial
 from support.daemons import Served
 from support.tasks import sums
+from support.tokens import hashed, tokens_file
 from support.waiting import until
-from test_tenants_file import hashed, tokens_file
 
 
 def test_the_token_command_prints_a_token_and_its_hash():
@@ -254,16 +254,6 @@ def test_a_certificate_that_grpc_does_not_take_is_not_said_to_have_been_read(tmp
         until(lambda: not enters(theirs))
         assert "certificates read anew" in daemon.log
         assert enters(mine)
-
-
-def serial(port: int) -> str:
-    """The fingerprint of the certificate the server shows."""
-    shown = subprocess.run(
-        ["openssl", "s_client", "-connect", f"127.0.0.1:{port}", "-alpn", "h2"],
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    begin = shown.stdout.find("-----BEGIN")
-    return shown.stdout[begin : shown.stdout.find("-----END")]
 
 
 def test_a_tenant_of_the_file_may_come_by_certificate(tmp_path):

@@ -41,7 +41,7 @@ from cruxboxd.zygotes.lane import Lane
 from cruxboxd.zygotes.pipe_writer import GET_PIPE_SIZE, SET_PIPE_SIZE, PipeWriter
 from cruxboxd.zygotes.setup import ZygoteKinds
 from cruxcell.protocol import messages, payloads
-from test_requests import TERMS
+from offered import TERMS
 from told_workers import EXPRESSION, Told
 
 MIB = 1 << 20

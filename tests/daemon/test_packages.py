@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 from cruxbox import CallCheck, Client, EvaluateCheck, Limits, Outcome, RunCheck, ScriptCheck, StdioCheck, Task
 from cruxbox.errors import EmbeddedServerError
 from cruxboxd.zygotes.setup import ZygoteKinds
+from support.environments import environment
 
 # A package of our own stands for numpy: it notes the process that imported it, and is slow to import.
 SLOW = """
@@ -32,16 +32,6 @@ class ThreadpoolController:
     def _load_libraries(self):
         self.found.append(ctypes.CFUNCTYPE(None)(print))
 """
-
-
-def environment(folder: Path, **modules: str) -> Path:
-    """A virtual environment with modules of our own in it; its interpreter."""
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
-    [packages] = folder.glob("lib/python3.*/site-packages")
-    for name, text in modules.items():
-        (packages / f"{name}.py").write_text(text)
-        (packages / f"{name}-1.5.dist-info").mkdir()
-    return folder / "bin" / "python"
 
 
 @pytest.fixture(scope="module")

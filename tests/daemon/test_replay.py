@@ -7,8 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-import test_series
-import test_series_judged
 import told_workers
 from behaviours import tested_runtimes
 from cruxbox import Client, Outcome, ScriptCheck, Task
@@ -23,7 +21,8 @@ from cruxboxd.judging.tasks import ScriptCheck as AskedCheck
 from cruxboxd.zygotes.exit import Exit
 from cruxboxd.zygotes.jobs import Job, Result
 from cruxcell.protocol import frames, messages, payloads, records
-from series_by_hand import LIMITS, PROGRAMS, RIGHT, came, differing, of
+from series_by_hand import LIMITS, PROGRAMS, RIGHT, TRUE, came, differing, of
+from told_series import ALONE
 from told_workers import CLEAN, DIED, Told
 
 kernel = pytest.mark.kernel
@@ -108,10 +107,10 @@ PAIRS = [
         (ORDER % ("x, y", f"[{each}, {each}]", "x, y"), "def f(x, y):\n    return x is y, x is 'ab', x is b'a'\n")
         for each in ("'ab'", "'a b'", "300", "2.5", "b'a'", "b'ab'", "(1, 'a')", "['ab']")
     ],
-    ("def g(x):\n    return 1\nfor x in [1]:\n    assert f(x) == 1", "def g(x):\n    return x\n" + test_series.TRUE),
+    ("def g(x):\n    return 1\nfor x in [1]:\n    assert f(x) == 1", "def g(x):\n    return x\n" + TRUE),
     ("def sum(x):\n    return 1\nfor x in [[]]:\n    assert f(x) == 1", "def f(x):\n    return sum(x)\n"),
     ("for x in ['ab', (1, 'a'), 0]:\n    assert f(x) == [x] or 1 / x", "def f(x):\n    return [x or 1]\n"),
-    ("for seed in [1]:\n    assert f(seed) == 2", test_series.TRUE),
+    ("for seed in [1]:\n    assert f(seed) == 2", TRUE),
     ("x = f(0)\nassert set(f(1)) == {1}\nassert set(f(2)) == {2}", "def f(x):\n    return [x]\n"),
     *[
         (f"kept = []\nkeep = {keep}\nassert not keep(f(1))\nassert (kept, f(2)) == ([[1]], [2])", KEEPS_ONE_LIST)
@@ -183,7 +182,7 @@ def ended(
 
 async def settled(told: bytes, result: Result, script: Rows | None = None, base: CheckResult = BASE) -> Any:
     worker = Told({}, before=lambda _job: result)
-    task = replace(test_series_judged.ALONE, checks=[SCRIPT])
+    task = replace(ALONE, checks=[SCRIPT])
     judge = judging.RowsJudge(worker, task, SCRIPT, "0", Audit(0), b"code")  # type: ignore[arg-type]
     return await judge.settled(base, told, script or rows())
 
@@ -261,7 +260,7 @@ async def test_the_script_runs_once_on_the_same_values():
         (BOTH, {}), (came((VALUE, b"1", 6), (VALUE, b"2", 8)), {}), (came((VALUE, b"1", 6), (VALUE, b"3", 8)), {}),
         (came((VALUE, b"12", 6), (VALUE, b"", 8)), {}), (BOTH, {"memory_bytes": 1 << 28}),
     ):  # fmt: skip
-        task = replace(test_series_judged.ALONE, checks=[SCRIPT], limits=replace(told_workers.LIMITS, **limits))
+        task = replace(ALONE, checks=[SCRIPT], limits=replace(told_workers.LIMITS, **limits))
         judge = judging.RowsJudge(worker, task, SCRIPT, "0", Audit(0), b"code")  # type: ignore[arg-type]
         judged = await judge.settled(BASE, told, script)
         assert judged is not None

@@ -20,8 +20,8 @@ from cruxboxd.rpc.codec import Offer, Origin, RequestError, Stamp, outline_of, r
 from cruxboxd.rpc.outline import Outline
 from cruxboxd.rpc.wire import field
 from cruxboxd.settings.config import DEFAULT_LIMITS, MAXIMUM_LIMITS, MIB
+from offered import TERMS
 
-TERMS = Offer(frozenset({"default", "py39"}), "default", DEFAULT_LIMITS, MAXIMUM_LIMITS)
 CALL = pb.Check(call=pb.CallCheck(call="f(1)", expected="1"))
 EVALUATE = pb.Check(evaluate=pb.EvaluateCheck(call="f(1)"))
 

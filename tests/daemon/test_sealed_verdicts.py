@@ -18,7 +18,7 @@ from cruxboxd.zygotes.commands import Commands
 from cruxboxd.zygotes.runtimes import ZygoteSetups, find_runtimes
 from cruxboxd.zygotes.setup import ZygoteKey
 from left_behind import PROGRAMS
-from test_seals import OPENED
+from sealed_workers import OPENED
 
 
 class OpenJudge:

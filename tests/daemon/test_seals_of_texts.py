@@ -14,7 +14,7 @@ from cruxcell.protocol import messages, payloads
 sys.path.append(str(Path(__file__).resolve().parents[1] / "cell"))
 
 from interpreters import found_interpreters
-from test_seals import started
+from sealed_workers import started
 
 # Stands for the harness's own, and sends another value.
 CONTEXT = """

@@ -8,13 +8,12 @@ from __future__ import annotations
 import pytest
 from behaviours import tested_runtimes
 from cruxbox import Client, Limits, Outcome, ScriptCheck, Task
-from series_by_hand import LAST, LIMITS, PROGRAMS, SCRIPT, differing, of
+from series_by_hand import LAST, LIMITS, PROGRAMS, SCRIPT, TRUE, differing, of
 
 kernel = pytest.mark.kernel
 ASSERTIONS = "assert f(1)\nassert not f(0)\nassert f(2) is True, 'is'\nassert 1 == f(3)"
 TWICE = "assert f((1, 2)) == 1\nassert f((1, 2)) == 2, 'the same'"
 COUNTING = "seen = []\ndef f(x):\n    seen.append(x)\n    return len([each for each in seen if each is x])\n"
-TRUE = "def f(x):\n    return x > 0\n"
 
 
 # What a program may do that a script could notice, or its neighbours.

@@ -14,16 +14,15 @@ from cruxboxd.judging.asserted import MOST_CALLS, Asserted, Series, read_rows, r
 from cruxboxd.judging.audit import Audit, Audited
 from cruxboxd.judging.outcomes import Assurance, CheckResult
 from cruxboxd.judging.outcomes import Outcome as Kind
-from cruxboxd.judging.tasks import ScriptCheck as AskedCheck
-from cruxboxd.judging.tasks import Setting, StepCount
-from cruxboxd.judging.tasks import Task as InnerTask
+from cruxboxd.judging.tasks import Setting
 from cruxboxd.zygotes.company import Company
 from cruxboxd.zygotes.exit import Exit
 from cruxboxd.zygotes.jobs import Result
 from cruxboxd.zygotes.setup import ZygoteKinds
 from cruxcell.analysis import series as taken_apart
 from cruxcell.protocol import frames, messages, payloads, records
-from series_by_hand import RIGHT, SCRIPT, came
+from series_by_hand import RIGHT, came
+from told_series import ALONE, CHECK
 from told_workers import CLEAN, DIED, Told
 
 # ---- what a worker says, read ----------------------------------------------------------------------------------------
@@ -116,8 +115,6 @@ def test_what_is_no_series_is_none():
 # ---- what is made of a worker's end ----------------------------------------------------------------------------------
 
 BOTH = came((VALUE, b"i1;", 5), (VALUE, b"i2;", 9))
-CHECK = AskedCheck("s", SCRIPT, "f")
-ALONE = InnerTask("t", RIGHT.encode(), [CHECK], told_workers.LIMITS, "default", True, None, 1, StepCount.INSTRUCTIONS)
 
 
 def ended(body: bytes = BOTH, classes: str = "d", facts: Exit = CLEAN, kind: bytes = messages.PLAIN, **more) -> Result:

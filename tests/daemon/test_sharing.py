@@ -7,15 +7,11 @@ from dataclasses import replace
 import pytest
 from behaviours import tested_runtimes
 from cruxbox import CallCheck, Client, EvaluateCheck, Isolation, Limits, Outcome, ScriptCheck, Task
-from in_company import differing
+from in_company import EVIL, HERMETIC, RIGHT, differing
 
 pytestmark = pytest.mark.kernel
 
 LIMITS = Limits(cpu_ms=1000, steps=2_000_000, output_bytes=2000, memory_bytes=128 << 20)
-# A call that changes what all that follows in its interpreter computes, without a word of it in any program.
-EVIL = 'exec("imp\\x6frt builtins\\nbuiltins.sorted=lambda x:[66]\\n")'
-RIGHT = "sorted('ba')", "['a', 'b']"
-HERMETIC = "def f(x):\n    return x"
 RUNTIMES = tested_runtimes()
 
 

@@ -27,11 +27,10 @@ from cruxboxd.server.network import _channel_options
 from cruxboxd.settings.config import Config
 from cruxboxd.shared.observer import Observer
 from cruxboxd.tenancy.starts import LEAST_PLACES, LEFT_S, QUESTION_S, QUESTIONS
-from raw_rpcs import CHECK, INFO, STREAM, call, tenants
+from raw_rpcs import CHECK, INFO, STREAM, call, never, tenants
 from support.daemons import Served
 from support.tasks import sums
 from support.waiting import until
-from test_strangers import never
 
 PEER = "ipv4:127.0.0.1:5"
 ADDRESS = connections.address_of(PEER)

@@ -7,7 +7,6 @@ import os
 import socket
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -17,12 +16,11 @@ from cruxbox import Outcome, Tls
 from cruxbox.errors import CruxboxError
 from cruxboxd.rpc import health
 from grpc_health.v1 import health_pb2, health_pb2_grpc
-from raw_rpcs import tenants
-from support.certificates import Authority
+from raw_rpcs import never, tenants
+from support.certificates import Authority, serial
 from support.daemons import Served
 from support.tasks import sums
 from support.waiting import free_port, until
-from test_identity import serial
 
 MIB = 1 << 20
 WATCH = "/grpc.health.v1.Health/Watch"
@@ -74,11 +72,6 @@ def test_health_answers_beside_strangers_who_hold_it_open(tmp_path):
 
 def ended(calls: list[grpc.Call]) -> list[grpc.Call]:
     return [call for call in calls if call.done()]  # type: ignore[attr-defined]
-
-
-def never():
-    time.sleep(30)
-    yield b""
 
 
 # ---- connections -------------------------------------------------------------------------------------------------

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from cruxbox import Assurance, Client, Outcome, ScriptCheck, Task
+from asked_suites import BOTH_WAYS, RIGHT, WRONG, ask
+from cruxbox import Assurance, Client, Outcome
 from cruxbox import TestOutcome as Ended
 
 pytestmark = pytest.mark.kernel
 
-RIGHT = "def add(a, b):\n    return a + b\n"
-WRONG = "def add(a, b):\n    return a - b\n"
 CASES = """
 import unittest
 
@@ -33,12 +32,6 @@ class TestAdd(unittest.TestCase):
         with self.assertRaises(TypeError):
             add(1, "a")
 """
-BOTH_WAYS = pytest.mark.parametrize("require", [None, Assurance.IN_PROCESS], ids=["separated", "in process"])
-
-
-def ask(client: Client, program: str, script: str, framework: str = "unittest", entry: str = "", **options: object):
-    (verdict,) = client.check([Task(program, [ScriptCheck(script, entry, framework=framework)], **options)])
-    return verdict
 
 
 @BOTH_WAYS

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import errno
-import hashlib
 import itertools
 import os
 import time
@@ -16,19 +15,7 @@ from cruxboxd.settings import tomlfile
 from cruxboxd.settings.config import Config, ConfigError
 from cruxboxd.tenancy.identity import Identity, Shown, Unidentified, WatchedFiles, make_token, shown_by
 from cruxboxd.tenancy.tenants import EVERYBODY, Tenant, read_tenants
-
-
-def hashed(token: str) -> str:
-    return f"sha256:{hashlib.sha256(token.encode()).hexdigest()}"
-
-
-def tokens_file(path: Path, **tokens: str) -> Path:
-    """A tokens file with one token for each tenant; replaced at once, as Kubernetes does it."""
-    text = "".join(f'[tenants.{name}]\ntokens = ["{hashed(token)}"]\n' for name, token in tokens.items())
-    new = path.with_suffix(".new")
-    new.write_text(text)
-    os.replace(new, path)
-    return path
+from support.tokens import hashed, tokens_file
 
 
 @pytest.mark.parametrize(

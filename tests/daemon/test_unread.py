@@ -17,10 +17,10 @@ from cruxboxd.rpc.response_stream import Answers, ResponseStream
 from cruxboxd.rpc.service import _Answer
 from cruxboxd.rpc.unread import Unread
 from cruxboxd.tenancy.refusal import Refused
+from given_verdicts import give
 from support.daemons import Served
 from support.tasks import sums
 from support.waiting import until
-from test_bounds import give
 
 CHECK, STREAM = "/cruxbox.v1.Sandbox/Check", "/cruxbox.v1.Sandbox/CheckStream"
 MIB = 1 << 20

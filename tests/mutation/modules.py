@@ -182,7 +182,8 @@ TESTS = {
     "cruxcell/jobs/separated/proxies/deriving.py": ["cell/test_separated_deriving.py", *_PROXIES, *_PAIRS],
     "cruxcell/jobs/separated/proxies/doubts.py": ["cell/test_separated_doubts.py", *_PAIRS],
     "cruxcell/jobs/separated/proxies/notes.py": [
-        "cell/test_separated_notes.py", "cell/test_separated_equality.py", *_PAIRS,
+        "cell/test_separated_notes.py", "cell/test_separated_notes_again.py", "cell/test_separated_equality.py",
+        *_PAIRS,
     ],
     "cruxcell/jobs/separated/proxies/equality.py": [
         "cell/test_separated_equality.py", "cell/test_separated_notes.py", *_PROXIES, *_PAIRS,

@@ -32,8 +32,8 @@ from cruxcell.protocol import frames, messages
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "daemon"))
 
+from raw_candidates import HEAD, RAW, SCRIPT
 from separated_cases import CASES
-from test_separated_raw import HEAD, RAW, SCRIPT
 
 pytestmark = pytest.mark.processes
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import math
 import re
-import shutil
 import subprocess
 from io import StringIO
 
 import numpy as np
 import pytest
+from browser import QUIET, chromium
 from cruxbox.building import Row
 from cruxbox.errors import DataError
 from cruxbox.stats import Scored, Settings, compare, panel_of, pass_at_k, read_all, to_json
@@ -208,26 +208,6 @@ def test_the_page_needs_nothing_else_and_escapes_names(comparison):
 
 def test_the_same_comparison_gives_the_same_page(comparison):
     assert render(comparison) == render(comparison)
-
-
-def chromium() -> str:
-    for name in ("chromium", "chromium-browser", "google-chrome"):
-        found = shutil.which(name)
-        if found:
-            return found
-    pytest.skip("no Chromium is installed")
-
-
-QUIET = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 
 
 def test_chromium_shows_the_page_with_all_its_figures(comparison, tmp_path):

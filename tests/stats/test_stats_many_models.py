@@ -9,6 +9,7 @@ import xml.etree.ElementTree as ElementTree
 from itertools import combinations
 
 import pytest
+from browser import QUIET, chromium
 from cruxbox.building import Row
 from cruxbox.stats import Settings, compare, study
 from cruxbox.stats.html import render
@@ -16,7 +17,6 @@ from cruxbox.stats.lines import line_styles, place_labels, standing_out
 from cruxbox.stats.slim import slim
 from matplotlib.figure import Figure
 from stats_models import made_up
-from test_stats_compare import QUIET, chromium
 
 NAMES = [f"{family}-{size}b{thought}" for family in ("codellama-python", "deepseek-instruct", "starcoderbase", "gpt",
          "wizard") for size in (1, 7, 13, "34.5") for thought in ("", "+cot")][:35]  # fmt: skip

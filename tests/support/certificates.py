@@ -35,3 +35,13 @@ class Authority:
 
     def _openssl(self, *arguments: str) -> None:
         subprocess.run(["openssl", *arguments], cwd=self.folder, check=True, capture_output=True)
+
+
+def serial(port: int) -> str:
+    """The fingerprint of the certificate the server shows."""
+    shown = subprocess.run(
+        ["openssl", "s_client", "-connect", f"127.0.0.1:{port}", "-alpn", "h2"],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    begin = shown.stdout.find("-----BEGIN")
+    return shown.stdout[begin : shown.stdout.find("-----END")]
