@@ -55,6 +55,7 @@ def _open_streams(is_counted):
 
 
 _READ_LINES = (b"traceback", b"inspect")  # the modules that do
+_OWN_FILE = (b"__file__", b"argv[0]")  # by which a program finds the file that it is from
 # What is done once a program has come to its end: (module, function).
 _AT_THE_END = (("threading", "_shutdown"), ("atexit", "_run_exitfuncs"))
 
@@ -74,6 +75,8 @@ def run_stdio(context, fields, at_the_end=_AT_THE_END):
     stand_ins.install_for(source, context.scratch_bytes)
     if any(name in fields[1] for name in _READ_LINES):
         _show_lines_of(source)
+    if context.scratch_bytes and any(name in fields[1] for name in _OWN_FILE):
+        _write_file_of(source)
     sys.argv = [PROGRAM_FILE, *context.arguments]
     raised, status, steps = _outcome_of(context, program, at_the_end, source if is_run else None)
     if raised is None or (issubclass(type(raised), SystemExit) and (is_run or not status)):
@@ -186,6 +189,16 @@ def _show_lines_of(source):
         for name in (PROGRAM, PROGRAM_FILE):  # of code, and of classes
             linecache.cache[name] = (len(source), None, lines, name)
     except BaseException:
+        pass
+
+
+def _write_file_of(source):
+    # type: (str) -> None
+    """The program is in its folder, as a script that Python runs; but for a file of the task's with that name."""
+    try:
+        with open(PROGRAM_FILE, "x", encoding="utf-8", errors="surrogatepass", newline="") as file:
+            file.write(source)
+    except OSError:
         pass
 
 
