@@ -132,6 +132,13 @@ def test_what_shared_workers_may_call_is_a_short_list() -> None:
     assert [row.name for row in rows if row.shared not in (row.compute, Action.ENOTSUP)] == []
 
 
+@pytest.mark.parametrize("profile", Profile)
+@pytest.mark.parametrize("arch", golden_policy.ARCHES)
+def test_no_worker_gives_its_cpu_away_and_waits_for_one_that_it_need_not_wait_for(profile: Profile, arch: str) -> None:
+    bpf = compiler.compile(profile, arch).bpf
+    assert decide(bpf, arch, number_of("sched_yield", arch)) == "done"
+
+
 @pytest.mark.parametrize(("call", "args", "compute", "stdlib"), ARGUMENTS)
 def test_in_shared_workers_a_call_is_answered_as_elsewhere_or_ends_them(
     call: str, args: tuple[int, ...], compute: str, stdlib: str
@@ -315,4 +322,4 @@ def _agrees(decision: str, answer: str) -> bool:
         return answer not in ("EPERM", "killed")
     if decision == "where":
         return answer != "killed"
-    return answer == {"kill": "killed", "trap": "killed"}.get(decision, decision)  # no handler: a trap kills
+    return answer == {"kill": "killed", "trap": "killed", "done": "ok"}.get(decision, decision)  # a trap kills

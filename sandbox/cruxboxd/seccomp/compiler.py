@@ -139,6 +139,7 @@ def _verb(binding: ModuleType, action: Action) -> int:
         Action.EPERM: binding.ERRNO(errno.EPERM),
         Action.ENOTSUP: binding.ERRNO(errno.ENOTSUP),
         Action.ENOSYS: binding.ERRNO(errno.ENOSYS),
+        Action.DONE: binding.ERRNO(0),
         Action.KILL: binding.TRAP,
     }
     return int(verbs[action])
