@@ -49,6 +49,8 @@ class Candidate:
     def refuse(self, _why: str) -> None:
         self.refused = True
 
+    decline = refuse
+
     def alone_since(self, time: int) -> int:
         return time
 

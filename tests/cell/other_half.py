@@ -63,7 +63,7 @@ class Other:
     def refuse(self, why: str) -> None:
         raise TypeError(why)
 
-    gone = refuse
+    gone = decline = refuse
 
     def may_end(self, ends: object) -> None:
         self.ended.append(ends)

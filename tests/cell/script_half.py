@@ -30,6 +30,8 @@ class RefusingLink:
     def refuse(self, why: str) -> Any:
         raise Refused(why)
 
+    decline = refuse
+
 
 class Context:
     """Of a worker; what it sends stands in `sent`."""
@@ -70,7 +72,7 @@ class Half(ScriptLink):
         self.asked: list[Any] = []
         self.namespace = self._namespace
 
-    def _leave(self, kind: bytes, text: str) -> None:
+    def leave(self, kind: bytes, text: str) -> None:
         raise Left(kind)
 
 

@@ -38,7 +38,7 @@ class Half(ScriptLink):
         view = {name: self.program[name] for name in fields[1:] if name in self.program and name not in modules}
         return self.answers.get("look", (view, modules))
 
-    def _leave(self, kind: bytes, text: str) -> None:
+    def leave(self, kind: bytes, text: str) -> None:
         raise Left(kind, text)
 
     def gets(self, script: str, entry: str = "f", is_redefined: bool = False) -> dict[str, Any]:

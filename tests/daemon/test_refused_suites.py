@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from textwrap import indent
 
 import pytest
 from cruxbox import Client, Outcome, ScriptCheck, Task, Verdict
@@ -17,8 +18,16 @@ class Money:
         self.value = value
     def __lt__(self, other):
         return True
+    def __sub__(self, other):
+        return self.value - other
+    def __enter__(self):
+        return self
+    def __exit__(self, *raised):
+        return False
 def text():
     return "__import__('os')"
+def each(function):
+    return function()
 """
 CASES = """
 import unittest
@@ -44,7 +53,77 @@ def test_c(kind):
 def test_d():
     assert Money(1).value == 1
 """
-REFUSED = [("assert Money(1) < 2", "FAILED", "__lt__"), ("eval(text())", "INVALID", "eval")]
+# What has the program know the answer, or would run what is the program's.
+REFUSED = [("assert Money(7) - 7 == 0", "FAILED", "__sub__"), ("eval(text())", "INVALID", "eval")]
+# What nobody has asked: the test has caught it, goes on with the program, or may not be all that it ends.
+CAUGHT = [
+    """
+try:
+    is_less = Money(1) < 2
+except BaseException:
+    pass
+""",
+    """
+import contextlib
+with contextlib.suppress(BaseException):
+    is_less = Money(1) < 2
+""",
+    """
+try:
+    is_less = Money(1) < 2
+finally:
+    Money(1)
+""",
+    """
+for _ in range(2):
+    try:
+        is_less = Money(1) < 2
+    except BaseException:
+        pass
+""",
+    """
+with Money(1) as money:
+    assert money < 2
+""",
+    """
+import threading
+thread = threading.Thread(target=lambda: Money(1).__lt__(2))
+thread.start()
+thread.join()
+""",
+    "each(lambda: Money(1) < 2)",
+    """
+import unittest
+class Inner(unittest.TestCase):
+    def runTest(self):
+        self.assertTrue(Money(1) < 2)
+Inner().run()
+""",
+]
+# What ends one test alone.
+DECLINED = [
+    "assert Money(1) < 2",
+    "assert sorted([2, Money(3)]) == []",
+    """
+try:
+    assert Money(1) < 2
+except AssertionError:
+    raise
+except Exception:
+    pass
+""",
+    """
+import pytest
+with pytest.raises(Exception):
+    assert Money(1) < 2
+""",
+    """
+try:
+    assert Money(1) < 2
+finally:
+    kind = 3
+""",
+]
 
 
 @pytest.fixture(scope="module", name="with_pytest")
@@ -59,21 +138,94 @@ def ask(client: Client, script: str, framework: str = "") -> Verdict:
     return verdict
 
 
-@pytest.mark.parametrize(("statement", "outcome", "why"), REFUSED)
+def suites(native: Client, with_pytest: Client, statement: str) -> Iterator[tuple[Client, str, str, tuple[str, ...]]]:
+    """(server, script, framework, names) of the same tests."""
+    in_a_method = CASES.format(statement=indent(statement, " " * 8).lstrip())
+    in_a_function = FUNCTIONS.format(statement=indent(statement, " " * 4).lstrip())
+    methods = ("T.test_a", "T.test_b", "T.test_c", "T.test_d")
+    if "pytest" not in statement:
+        yield native, in_a_method, "unittest", methods
+        yield native, in_a_method + "unittest.main()\n", "", methods
+    yield with_pytest, in_a_method, "pytest", tuple([name.replace(".", "::") for name in methods])
+    yield with_pytest, in_a_function, "pytest", ("test_a", "test_b", "test_c[1]", "test_d")
+
+
+@pytest.mark.parametrize(
+    ("statement", "outcome", "why"), [*REFUSED, *[(statement, "FAILED", "__lt__") for statement in CAUGHT]]
+)
 def test_what_came_of_each_test_before_the_end(
     native: Client, with_pytest: Client, statement: str, outcome: str, why: str
 ):
-    for client, script, framework, names in [
-        (native, CASES, "unittest", ("T.test_a", "T.test_b", "T.test_c")),
-        (native, CASES + "unittest.main()\n", "", ("T.test_a", "T.test_b", "T.test_c")),
-        (with_pytest, FUNCTIONS, "pytest", ("test_a", "test_b", "test_c[1]")),
-    ]:
-        verdict = ask(client, script.format(statement=statement), framework)
+    for client, script, framework, names in suites(native, with_pytest, statement):
+        verdict = ask(client, script, framework)
         assert verdict.outcome.name == outcome
-        assert tuple([test.name for test in verdict.tests]) == names
+        assert tuple([test.name for test in verdict.tests]) == names[:3]
         assert [test.outcome for test in verdict.tests] == [Ended.PASSED, Ended.FAILED, Ended.ERROR]
         assert why in verdict.detail
         assert verdict.tests[2].message == verdict.detail
+
+
+@pytest.mark.parametrize("statement", DECLINED)
+def test_what_nobody_was_asked_ends_a_test_alone(native: Client, with_pytest: Client, statement: str):
+    for client, script, framework, names in suites(native, with_pytest, statement):
+        verdict = ask(client, script, framework)
+        assert verdict.outcome is Outcome.FAILED
+        assert tuple([test.name for test in verdict.tests]) == names
+        assert [test.outcome for test in verdict.tests] == [Ended.PASSED, Ended.FAILED, Ended.ERROR, Ended.PASSED]
+        assert verdict.tests[2].message == SAID, verdict
+        assert verdict.detail == f"2 of 4 tests did not pass, the first is {names[1]}"
+
+
+SAID = "__lt__ of a Money is for the candidate to say; compare what its methods or attributes give"
+# Where a test that ends by an error is well, or is told in parts.
+EXPECTING = """
+import unittest
+class T(unittest.TestCase):
+    {of_class}
+    @unittest.expectedFailure
+    def test_a(self):
+        self.assertTrue(Money(1) < 2)
+    def test_b(self):
+        for _ in range(2):
+            with self.subTest():
+                self.assertTrue(Money(1) < 2)
+        self.assertEqual(Money(1).value, 1)
+    def test_c(self):
+        self.assertEqual(Money(1).value, 1)
+"""
+EXPECTED = """
+import pytest
+@pytest.mark.xfail
+def test_a():
+    assert Money(1) < 2
+@pytest.fixture{scope}
+def money():
+    {first}
+    return Money(1)
+def test_b(money):
+    assert money.value == 1
+def test_c(money):
+    assert money.value == 1
+"""
+
+
+def test_what_is_declined_is_no_failure_that_is_expected(native: Client, with_pytest: Client):
+    verdict = ask(native, EXPECTING.format(of_class="pass"), "unittest")
+    assert [test.outcome for test in verdict.tests] == [Ended.ERROR, Ended.ERROR, Ended.ERROR, Ended.PASSED]
+    assert {test.message for test in verdict.tests} == {SAID, ""}
+    verdict = ask(with_pytest, EXPECTED.format(scope="", first="pass"), "pytest")
+    assert [test.outcome for test in verdict.tests] == [Ended.ERROR, Ended.PASSED, Ended.PASSED]
+    assert verdict.tests[0].message == SAID
+
+
+def test_what_would_end_more_than_a_test_ends_the_suite(native: Client, with_pytest: Client):
+    for scope in "", "(scope='module')":
+        verdict = ask(with_pytest, EXPECTED.format(scope=scope, first="assert Money(1) < 2"), "pytest")
+        assert (verdict.outcome, verdict.detail) == (Outcome.FAILED, SAID)
+        assert [test.outcome for test in verdict.tests] == [Ended.ERROR, Ended.ERROR]
+    set_up = "setUpClass = classmethod(lambda cls: Money(1) < 2)"
+    verdict = ask(native, EXPECTING.format(of_class=set_up), "unittest")
+    assert (verdict.outcome, verdict.detail, verdict.tests) == (Outcome.FAILED, SAID, ())
 
 
 def test_nothing_is_told_of_a_script_that_is_no_suite(native: Client):

@@ -275,6 +275,7 @@ TESTS = {
         _ANSWERS, _ASKS, _SCRIPT_RUNS, "cell/test_separated_names.py", *_PAIRS,
     ],
     "cruxcell/jobs/separated/rules/submodules.py": ["cell/test_separated_submodules.py", *_PAIRS],
+    "cruxcell/jobs/separated/exchange/leaving.py": [_ANSWERS, "daemon/test_refused_suites.py"],
     "cruxcell/jobs/separated/exchange/refills.py": [_ANSWERS, _ASKS, *_PAIRS],
     "cruxcell/jobs/separated/exchange/steady.py": [_ANSWERS, _ASKS, *_PAIRS],
     "cruxcell/jobs/separated/exchange/line.py": ["cell/test_line.py", "cell/test_partners.py", *_PAIRS],

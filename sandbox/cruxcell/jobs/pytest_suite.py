@@ -147,12 +147,30 @@ def _plugin(pytest, module, results, not_mine):  # noqa: C901 - the methods of c
         @staticmethod
         def pytest_runtest_logstart(nodeid, location):  # noqa: ARG004 - what pytest hands over
             # type: (str, object) -> None
-            results.under_way = nodeid.partition("::")[2]
+            results.begin(nodeid.partition("::")[2], ends_alone=False)
 
         @staticmethod
         def pytest_runtest_logfinish(nodeid, location):  # noqa: ARG004 - as above
             # type: (str, object) -> None
-            results.under_way = ""
+            results.finish()
+
+        @staticmethod
+        @pytest.hookimpl(hookwrapper=True, tryfirst=True)  # type: ignore[untyped-decorator]
+        def pytest_runtest_call(item):  # noqa: ARG004 - what pytest hands over
+            # type: (object) -> Any
+            """What a fixture raises ends more than a test: pytest may keep it for others, or take them for set up."""
+            results.ends_alone = True
+            yield
+            results.ends_alone = False
+
+        @staticmethod
+        @pytest.hookimpl(hookwrapper=True, tryfirst=True)  # type: ignore[untyped-decorator]
+        def pytest_runtest_makereport(item, call):
+            # type: (Any, Any) -> Any
+            for each in [call.excinfo, *(getattr(item, "_excinfo", None) or ())]:  # the others of a case of unittest's
+                if each is not None and call.when == "call":
+                    results.hear(each.value)
+            yield
 
         def pytest_runtest_logreport(self, report):
             # type: (Any) -> None

@@ -1,6 +1,7 @@
 """What every suite has: a module for its script, and results."""
 
 import sys
+from _thread import get_ident as _get_ident
 from opcode import EXTENDED_ARG, opmap
 
 from cruxcell.namespace import module_namespace, named_namespace
@@ -10,7 +11,7 @@ from cruxcell.protocol.records import traceback_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import CodeType  # noqa: F401 - in type comments
-    from typing import Any  # noqa: F401 - in type comments
+    from typing import Any, Callable  # noqa: F401 - in type comments
 
 PASSED, FAILED, ERROR, SKIPPED = messages.TEST_PASSED, messages.TEST_FAILED, messages.TEST_ERROR, messages.TEST_SKIPPED
 MAIN = "__main__"  # of the script
@@ -24,17 +25,65 @@ def run_main(script, namespace):
     exec(script, namespace)
 
 
+class Declined(BaseException):
+    """What a test asks for is for the program to say, and nobody was asked: the test ends by this, and cannot pass."""
+
+
 class Results:
-    """What became of each test, in order: (letter, name, message). Beyond the bound nothing more is run."""
+    """What became of each test, in order: (letter, name, message). Beyond the bound nothing more is run.
+
+    A test that something is declined to (`decline`) is an error, whatever it does with the exception. The others go on
+    once that has come to whoever runs the tests (`hear`). Until then nothing may be asked: by what the test, or what
+    it has called, makes of the exception, a later test could pass.
+    """
 
     def __init__(self):
         # type: () -> None
         self.all = []  # type: list[tuple[bytes, str, str]]
         self.under_way = ""  # the name of the test that runs
+        self.ends_alone = False  # does what the test raises by now end it, and nothing else?
+        self.declined = None  # type: Declined | None  # on its way through the test
+        self._spoilt = ""  # why the test that runs cannot pass
+        self._thread = _get_ident()
+        self.leave = None  # type: Callable[[str], Any] | None  # ends the process
+
+    def begin(self, name, ends_alone=True):
+        # type: (str, bool) -> None
+        """A test begins."""
+        self.under_way, self.ends_alone, self._spoilt = name, ends_alone, ""
+
+    def finish(self):
+        # type: () -> None
+        """It is over."""
+        self.look_for_declined()
+        self.under_way, self.ends_alone, self._spoilt = "", False, ""
+
+    def decline(self, why):
+        # type: (str) -> None
+        """End the test under way by an exception, if that ends nothing else."""
+        if self.ends_alone and self.leave is not None and _get_ident() == self._thread:
+            self.look_for_declined()
+            self._spoilt, self.declined = why, Declined(why)
+            raise self.declined
+
+    def hear(self, error):
+        # type: (object) -> None
+        """By this exception a test has ended, or a part of it that is told apart."""
+        if error is self.declined:
+            self.declined = None
+
+    def look_for_declined(self):
+        # type: () -> None
+        """Something is asked, or told of a test: not while that exception is on its way, or has been caught."""
+        if self.declined is not None and self.leave is not None:
+            self.leave(str(self.declined))
 
     def add(self, letter, name, message=""):
         # type: (bytes, str, object) -> bool
         """False once there are too many. The message may be anything: an exception, what a script skips a test for."""
+        self.look_for_declined()
+        if self._spoilt and (letter not in (FAILED, ERROR) or self._spoilt in records.told(message)):
+            letter, message = ERROR, self._spoilt
         if len(self.all) < messages.MAX_TESTS - 1:
             self.all.append((letter, name, records.told(message)))
             return True
@@ -45,6 +94,7 @@ class Results:
     def end(self, why):
         # type: (str) -> bool
         """The process is about to end, in the midst of a test. Was there any?"""
+        self.declined = None
         if self.under_way:
             self.add(ERROR, self.under_way, why)
         return bool(self.all)

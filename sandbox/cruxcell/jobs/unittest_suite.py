@@ -4,7 +4,7 @@ import opcode
 import os
 
 from cruxcell.jobs.kept import Kept
-from cruxcell.jobs.suite_base import ERROR, FAILED, MAIN, PASSED, SKIPPED, Suite, leave
+from cruxcell.jobs.suite_base import ERROR, FAILED, MAIN, PASSED, SKIPPED, Declined, Suite, leave
 from cruxcell.protocol.records import message_of, told, traceback_of
 
 TYPE_CHECKING = False
@@ -136,6 +136,10 @@ class UnittestSuite(Suite):
                     if is_own(error):
                         raise
                     raise _NotOwn(_TOLD % type(error).__name__) from None
+                except Declined as error:
+                    if len(self._running) == 1:  # of a test within another, that one may go on
+                        self.results.hear(error)
+                    raise
 
         def add_own_error(suite, result, error, *more, **named):
             # type: (Any, Any, Any, Any, Any) -> None
@@ -266,12 +270,12 @@ def _result_class(unittest):  # noqa: C901 - the methods of a class whose base i
         def startTest(self, test):  # noqa: N802 - the name in unittest
             # type: (Any) -> None
             unittest.TestResult.startTest(self, test)
-            self._results.under_way = _name_of(test)
+            self._results.begin(_name_of(test))
 
         def stopTest(self, test):  # noqa: N802 - the name in unittest
             # type: (Any) -> None
             unittest.TestResult.stopTest(self, test)
-            self._results.under_way = ""
+            self._results.finish()
 
         def _note(self, letter, test, error=""):
             # type: (bytes, Any, Any) -> None

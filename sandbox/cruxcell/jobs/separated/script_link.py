@@ -1,8 +1,6 @@
 """The test's link: asks the candidate, and ends the script where it cannot go on."""
 
-import os
 import sys
-from _thread import allocate_lock as _lock
 from _thread import get_ident as _get_ident
 
 from cruxcell.analysis.bytecode import IMPORTS, SETS_ATTRIBUTES, dissect, names_in, names_of, uses_its_own
@@ -11,6 +9,7 @@ from cruxcell.jobs.program_module import of_main
 from cruxcell.jobs.separated.crossing.exceptions import answered
 from cruxcell.jobs.separated.exchange import permissions
 from cruxcell.jobs.separated.exchange.alongside import Alongside
+from cruxcell.jobs.separated.exchange.leaving import Leaving
 from cruxcell.jobs.separated.exchange.link import TOO_LARGE, Broken, Link, Unsent, connect
 from cruxcell.jobs.separated.exchange.partners import Partners, may_begin
 from cruxcell.jobs.separated.exchange.refills import Refills
@@ -41,31 +40,26 @@ from cruxcell.jobs.separated.state.mocks import Mocks
 from cruxcell.jobs.separated.state.redirected import Redirected
 from cruxcell.jobs.separated.state.waits import follow_waits
 from cruxcell.namespace import resolve, root_of
-from cruxcell.protocol import frames, messages, records
+from cruxcell.protocol import messages, records
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import CodeType  # noqa: F401 - in type comments
     from typing import Any, Callable  # noqa: F401 - in type comments
 
-    from cruxcell.jobs.suite_base import Results  # noqa: F401 - in type comments
-
 _CALLS = frozenset(["call", "special", "drive"])
 _SETS_BY_NAME = frozenset(["__dict__", "setattr", "vars"])
-_RUNS_TEXT = (
-    "code that may be the program's (by eval, exec, pickle, doctest or a library) would run in the test's process, by"
-    " line %d of the script: compare values, or require IN_PROCESS"
-)
 
 
-class ScriptLink(Link):
+class ScriptLink(Leaving, Link):
     """What cannot go on ends the script at once, so that it cannot catch it."""
 
     def __init__(self, context, namespace, token=b"", of_program=None):
         # type: (JobContext, dict[str, Any], bytes, dict[str, Any] | None) -> None
         lent = Lent()
         Link.__init__(self, True, lambda asked, *given: permissions.run(lent.stands_for(asked), *given), self._may)
-        self._context, self._namespace, self._token = context, namespace, token
+        Leaving.__init__(self, context, token)
+        self._namespace = namespace
         self._source = ""
         self.alongside = Alongside(self, context.stdout, context.stderr)
         self._names = ProgramNames(self, namespace, namespace if of_program is None else of_program)
@@ -81,14 +75,12 @@ class ScriptLink(Link):
         self.value_of = self._steady.value_of
         self.texts = None  # type: Texts | None
         self._lender = None  # type: Lender | None
-        self.results = None  # type: Results | None  # of a suite's tests
         self.pickles = Pickles(self)
         self._mocks, self._tables = Mocks(set()), ComparedTables()
         self.before_answer = lambda: self.notes.forget_from(self.depth())
         self.more.update(copy=copied, outline=outline_of)
         self._ran = 0  # when the candidate was last asked for what may change anything
         self._refills = Refills()
-        self.ending = _lock()
         self.objects.serve = permissions.run
         connect(self)
 
@@ -147,6 +139,7 @@ class ScriptLink(Link):
 
     def exchange(self, operation, fields):
         # type: (str, list[Any]) -> tuple[bytes, Any]
+        self.look_for_declined()
         may_stop = self.ends()
         with self.line:
             return self._asked_for(operation, fields, may_stop)
@@ -259,6 +252,7 @@ class ScriptLink(Link):
         # type: (Callable[[], Any]) -> Any
         """`wait()`, and hear what threads of the program do meanwhile: they change nothing that was noted, and no
         container comes to hold what the script has made since it last had the program do anything."""
+        self.look_for_declined()
         began, threads = self._ran, self.threads  # type: int, Any  # of several threads: one alone never may
 
         def rested():
@@ -290,6 +284,7 @@ class ScriptLink(Link):
 
     def exchange_or_leave(self, operation, fields):
         # type: (str, list[Any]) -> tuple[bytes, Any]
+        self.look_for_declined()
         try:
             kind, value = Link.exchange(self, operation, fields)
         except Broken as error:
@@ -297,9 +292,9 @@ class ScriptLink(Link):
         except Unsent as error:
             # What the candidate gave may have made it so large; before that it is the script's own doing.
             end = messages.NOT_PLAIN if self.has_answered else messages.CANNOT_CROSS
-            self._leave(end, "the script hands over more than may cross at once (%s)" % error)
+            self.leave(end, "the script hands over more than may cross at once (%s)" % error)
         if kind == TOO_LARGE and operation != "states":
-            self._leave(messages.NOT_PLAIN, "the candidate returned more than may cross at once (%s)" % value)
+            self.leave(messages.NOT_PLAIN, "the candidate returned more than may cross at once (%s)" % value)
         return kind, value
 
     def call(self, target, arguments, keywords):
@@ -316,33 +311,10 @@ class ScriptLink(Link):
         # type: (str, Any) -> Any
         return self.exchange_or_leave(operation, [None, *fields])[1]
 
-    def _leave(self, kind, text):
-        # type: (bytes, str) -> None
-        """Report the reason and end. Never returns, to no thread."""
-        self.ending.acquire()
-        if self.results is not None and self.results.end(text):
-            self._context.send(self.results.record())
-        self._context.send(frames.frame([kind, self._context.numbers(), records.text_bytes(text), self._token]))
-        os._exit(messages.EXIT_DONE)
-
-    def refuse(self, why):
-        # type: (str) -> Any
-        """At once: a test that expects an error would take this one for the program's."""
-        self._leave(messages.NOT_PLAIN, why)
-
-    def invalid(self, why):
-        # type: (str) -> Any
-        """As `refuse`, where it is the script that no program can pass."""
-        self._leave(messages.CANNOT_CROSS, why)
-
-    def gone(self, why):
-        # type: (str) -> Any
-        """As `refuse`, where the candidate does not answer, or not as an honest one does."""
-        self._leave(messages.CANDIDATE_GONE, why)
-
     def at_end(self, results=None):
         # type: (Any) -> None
         """The script is through. `results` of its tests, if it is a suite."""
+        self.look_for_declined()
         if results is None or not results.has_failed():
             self.doubts.clear_up(self)
         if self.idle and not self._has_called:
@@ -379,11 +351,6 @@ class ScriptLink(Link):
         """May an object of the library open this for the candidate, or move it?"""
         files = self.alongside.files
         return files is None or files.may_be_opened(path, is_moved)
-
-    def leave_at_text(self, line):
-        # type: (int) -> None
-        """The script is about to run code that may be the candidate's."""
-        self._leave(messages.CANNOT_CROSS, _RUNS_TEXT % line)
 
     def _may(self, operation, target, rest):
         # type: (str, Any, list[Any]) -> bool

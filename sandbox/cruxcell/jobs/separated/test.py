@@ -45,7 +45,7 @@ def run_test(context, fields, is_rehearsal=False):
     stand_ins.install_for(suite.code, context.scratch_bytes)
     context.start(messages.DIRECT, _BETWEEN)
     link = ScriptLink(context, suite.namespace, token, suite.of_program)
-    link.results = suite.results
+    link.results, suite.results.leave = suite.results, link.refuse
     try:
         if not is_rehearsal:
             link.begin_partners()
@@ -60,6 +60,7 @@ def run_test(context, fields, is_rehearsal=False):
         link.at_end(results)
         link.ending.acquire()
     except BaseException as error:
+        link.look_for_declined()
         link.ending.acquire()
         context.send_raised(error, flags=link.flags)
     else:

@@ -328,6 +328,11 @@ class Link:
         """What only the other half could do is not asked of it."""
         raise TypeError(why)
 
+    def decline(self, why):
+        # type: (str) -> Any
+        """As `refuse`, where the other half was not asked anything of it either."""
+        return self.refuse(why)
+
     def ask(self, operation, *fields):
         # type: (str, Any) -> Any
         return _given(*self.exchange(operation, list(fields)))

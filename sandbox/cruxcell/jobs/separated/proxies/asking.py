@@ -102,10 +102,10 @@ def is_dropped(frame):
     return bool(code[at] == _DROPS)
 
 
-def unsaid(name):
-    # type: (str) -> Any
+def unsaid(name, was_asked=False):
+    # type: (str, bool) -> Any
     """Where the candidate is not asked: what the other operand does not say either is refused. Python would raise a
-    TypeError, which a script may expect."""
+    TypeError, which a script may expect. `was_asked`: what it says does not count, but it knows the question."""
 
     def method(self, *others):
         # type: (object, object) -> Any
@@ -113,7 +113,8 @@ def unsaid(name):
             answer = _said_by(others[0], name, self)
             if answer is not NotImplemented:
                 return answer
-        return connection[0].refuse(_NOT_SAID % (name, type(self).__name__))
+        refuse = connection[0].refuse if was_asked else connection[0].decline
+        return refuse(_NOT_SAID % (name, type(self).__name__))
 
     method.__name__ = name
     return method
@@ -270,7 +271,7 @@ def _held_in(base):
             try:
                 is_held = base.__contains__(self, item)
             except TypeError:
-                return bool(connection[0].refuse(_NOT_SAID % ("__contains__", type(self).__name__)))
+                return bool(connection[0].decline(_NOT_SAID % ("__contains__", type(self).__name__)))
             if not is_held:
                 return False
         return bool(connection[0].ask("special", self, "__contains__", item))

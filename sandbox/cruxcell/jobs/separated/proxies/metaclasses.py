@@ -129,7 +129,7 @@ def _contains(cls, item):
     try:
         iter(cls)
     except TypeError:  # which a script may expect
-        connection[0].refuse("class %s gives no items, and says what is in it: require IN_PROCESS" % cls.__name__)
+        connection[0].decline("class %s gives no items, and says what is in it: require IN_PROCESS" % cls.__name__)
     return RemoteType.__contains__(cls, item)
 
 

@@ -81,7 +81,7 @@ def _arithmetic(name):
     which is no value that may be expected. An object that the test has made, or that came of one by an operator, may
     have a value for the other operand; and what comes of objects that the test has made alone may be a value. So may
     what comes of them and values, unless it is the same for all that are equal: `V(7) - 7` would ask for that alone."""
-    not_said = unsaid(name)
+    not_said, not_heard = unsaid(name), unsaid(name, was_asked=True)
     may_tell_equal = tells_equal(name)
 
     def method(self, *others):
@@ -95,7 +95,7 @@ def _arithmetic(name):
             given = _operands(self, *others)
             return value if standing == HANDED_OVER else marked(value, DERIVED, type(self), began, given)
         operands = others if may_tell_equal else [each for each in others if is_opaque(each)]
-        return value if are_made(self, *operands) else not_said(self)
+        return value if are_made(self, *operands) else not_heard(self)
 
     method.__name__ = name
     return method
@@ -219,7 +219,7 @@ def _is_another(self, other):
     are_equal = self is other or ("__eq__" in type(self).__dict__ and bool(hold_the_same(connection[0], self, other)))
     if connection[0].ask("special", self, "__ne__", other):
         return True
-    return False if are_equal else unsaid("__ne__")(self, other)
+    return False if are_equal else unsaid("__ne__", was_asked=True)(self, other)
 
 
 def _call(self, /, *arguments, **keywords):
