@@ -15,6 +15,10 @@ from cruxcell.jobs.separated.proxies.doubts import Doubts
 from equal_objects import Candidate, connected, of_a_class  # noqa: F401 - a fixture among them
 
 
+def clear_up(other: Candidate) -> None:
+    other.refused = bool(other.doubts.clear_up(other)) or other.refused
+
+
 def test_what_was_taken_for_different_is_asked_about_when_the_script_is_through(other: Candidate):
     cls = of_a_class(other)
     one, foreign = other.thing(cls, 5, {"x": 1}), other.thing(of_a_class(other), 6, {"x": 1})
@@ -23,12 +27,12 @@ def test_what_was_taken_for_different_is_asked_about_when_the_script_is_through(
     assert all(one != each for each in (8, foreign, "x" * 5000, [len], bare, [8] * 99 + bare))
     assert [one] != [None]
     assert other.asked == []
-    other.doubts.clear_up(other)
+    clear_up(other)
     pairs = [(one, 8), (one, foreign), (foreign, one), (one, bare), (one, None)]  # Python asks either operand
     assert other.asked == [("special", each, "__eq__", another) for each, another in pairs]
     assert not other.refused
     other.asked[:] = []
-    other.doubts.clear_up(other)  # once is enough
+    clear_up(other)  # once is enough
     assert other.asked == []
 
 
@@ -46,7 +50,7 @@ def test_what_it_is_asked_about_leaves_it_to_other_classes_what_equals_it(
     one = other.thing(of_a_class(other), 5, {"x": 1})
     other.equal = False
     assert one != value
-    other.doubts.clear_up(other)
+    clear_up(other)
     assert other.asked == ([("special", one, "__eq__", value)] if is_asked else [])
 
 
@@ -58,21 +62,21 @@ def test_so_many_comparisons_are_asked_about(other: Candidate, number: int):
     other.equal = True
     assert one != number
     other.ask = lambda _operation, *fields: fields[2] == number  # type: ignore[method-assign]
-    other.doubts.clear_up(other)
+    clear_up(other)
     assert other.refused is (number < 64)
 
 
 def test_who_cannot_compare_has_not_said_that_they_are_different(other: Candidate, monkeypatch: pytest.MonkeyPatch):
     assert other.thing(of_a_class(other), 5, {"x": 1}) != 8
     monkeypatch.delattr(Candidate, "ask")
-    other.doubts.clear_up(other)
+    clear_up(other)
     assert other.refused
 
 
 def test_nor_has_one_whose_answer_is_neither_true_nor_false(other: Candidate):
     assert other.thing(of_a_class(other), 5, {"x": 1}) != 8
     other.equal = numpy.array([False, False])
-    other.doubts.clear_up(other)
+    clear_up(other)
     assert other.refused
 
 
@@ -91,16 +95,31 @@ def test_what_a_class_alone_says_is_equal_is_doubtful(
     other.states[facts.number_of(second)] = another
     other.equal = says
     assert first != second
-    other.doubts.clear_up(other)
+    clear_up(other)
     assert other.refused is says
 
 
-def test_of_several_that_are_doubtful_the_first_is_named():
-    doubts, whys = Doubts(), list[str]()
-    for one in (5, "text"):
+def test_of_several_that_are_doubtful_the_first_of_each_test_is_named():
+    tests = ["a", "a", "b"]
+    doubts = Doubts(lambda: tests.pop(0))
+    for one in (5, "text", None):
         doubts.says_equal(one, SimpleNamespace(f_globals={}))
-    doubts.clear_up(SimpleNamespace(refuse=whys.append))
-    assert ["class int" in why for why in whys] == [True]
+    whys = doubts.clear_up(SimpleNamespace())
+    assert [(test, why.partition("class ")[2].partition(" ")[0]) for test, why in whys.items()] == [
+        ("a", "int"),
+        ("b", "NoneType"),
+    ]
+    assert doubts.clear_up(SimpleNamespace()) == {}
+
+
+def test_each_test_of_a_suite_has_room_for_as_many(other: Candidate):
+    one, tests = other.thing(of_a_class(other), 5, {"x": 1}), [""]
+    other.doubts = Doubts(lambda: tests[0])
+    other.equal = False
+    for tests[0] in "abcdefghijklmnopqrst":
+        assert all(one != each for each in range(100))
+    whys = other.doubts.clear_up(other)
+    assert (len(other.asked), whys) == (1024, {})
 
 
 def test_what_the_harness_compares_is_nothing_to_the_script(other: Candidate):
@@ -108,7 +127,7 @@ def test_what_the_harness_compares_is_nothing_to_the_script(other: Candidate):
     names = {"__name__": "cruxcell.values.x", "one": one, "two": two}
     exec("found = (one != 8, one == two)", names)
     assert names["found"] == (True, False)
-    other.doubts.clear_up(other)
+    clear_up(other)
     assert not other.refused
 
 
@@ -122,7 +141,7 @@ def test_whether_two_results_differ_their_class_is_asked_at_once(other: Candidat
     assert (one == two, two in [one, two], other.asked) == (False, True, [])
     assert one != two
     assert other.asked == [("special", one, "__ne__", two)]
-    other.doubts.clear_up(other)
+    clear_up(other)
     assert other.refused is not differs
 
 

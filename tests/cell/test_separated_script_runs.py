@@ -14,6 +14,7 @@ from cruxcell.jobs.separated import test as test_worker
 from cruxcell.jobs.separated.exchange import permissions
 from cruxcell.jobs.separated.exchange.link import TOO_LARGE, VALUE, Broken, Link, Unsent
 from cruxcell.jobs.separated.script_link import ScriptLink
+from cruxcell.jobs.suite_base import ERROR, FAILED, PASSED, SKIPPED, Results
 from cruxcell.protocol import frames, messages
 from cruxcell.protocol.payloads import TEST_FLAGS, UNREAD
 from script_half import RAISED, Context, Half, Left, callable_thing, connected_half, thing  # noqa: F401 - a fixture among them
@@ -201,12 +202,19 @@ def test_a_message_that_brings_what_is_not_permitted_ends_the_script(half: Half,
     assert info.value.args == (messages.NOT_PLAIN,)
 
 
-@pytest.mark.parametrize(("has_failed", "cleared"), [(None, 1), (False, 1), (True, 0)])
-def test_doubts_matter_to_what_would_pass_alone(half: Half, has_failed: bool | None, cleared: int):
-    asked: list[Any] = []
-    half.doubts = SimpleNamespace(clear_up=asked.append)  # type: ignore[assignment]
-    half.at_end(None if has_failed is None else SimpleNamespace(has_failed=lambda: has_failed))
-    assert asked == [half] * cleared
+@pytest.mark.parametrize("whys", [{}, {"a": "why", "": "why not"}])
+@pytest.mark.parametrize("letters", [None, b"", PASSED, PASSED + FAILED, SKIPPED])
+def test_doubts_are_of_the_tests_that_have_passed(half: Half, letters: bytes | None, whys: dict[str, str]):
+    half.doubts = SimpleNamespace(clear_up=lambda link: whys)  # type: ignore[assignment]
+    results = Results()
+    for letter in letters or b"":
+        results.add(bytes([letter]), "ab"[len(results.all)])
+    is_refused = bool(whys) and not results.has_failed()
+    with pytest.raises(Left) if is_refused else contextlib.nullcontext():
+        half.at_end(None if letters is None else results)
+    spoilt = [(ERROR, "a", "why")] if whys and letters and letters[:1] == PASSED else results.all[:1]
+    assert results.all[:1] == spoilt
+    assert [name for _, name, _ in results.all] == [*"ab"][: len(letters or b"")]
 
 
 def test_only_the_next_item_may_end_an_iteration(half: Half):

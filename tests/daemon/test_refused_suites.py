@@ -228,6 +228,51 @@ def test_what_would_end_more_than_a_test_ends_the_suite(native: Client, with_pyt
     assert (verdict.outcome, verdict.detail, verdict.tests) == (Outcome.FAILED, SAID, ())
 
 
+EQUAL_TO_ALL = """
+class Money:
+    def __init__(self, value):
+        self.value = value
+    def __eq__(self, other):
+        return True
+"""
+DIFFERENT = """
+import unittest
+class T(unittest.TestCase):
+    def test_a(self):
+        self.assertNotEqual(Money(1), "text")
+    def test_b(self):
+        self.assertNotEqual(Money(1), Money(2))
+    def test_c(self):
+        self.assertEqual(Money(1).value, {value})
+    def test_d(self):
+        self.assertNotEqual(Money(1).value, 2)
+    @unittest.expectedFailure
+    def test_e(self):
+        self.assertNotEqual(Money(1), 2)
+        self.fail()
+"""
+
+
+@pytest.mark.parametrize("value", [1, 2])
+def test_a_test_that_took_for_different_what_is_equal_has_not_passed(native: Client, with_pytest: Client, value: int):
+    for client, framework in (native, "unittest"), (with_pytest, "pytest"):
+        check = ScriptCheck(DIFFERENT.format(value=value), framework=framework)
+        (verdict,) = client.check([Task(EQUAL_TO_ALL, [check])])
+        assert verdict.outcome is Outcome.FAILED
+        of_value = Ended.PASSED if value == 1 else Ended.FAILED
+        expected = [Ended.ERROR, Ended.ERROR, of_value, Ended.PASSED, Ended.SKIPPED]
+        assert [test.outcome for test in verdict.tests] == expected
+        assert ["for different" in test.message for test in verdict.tests] == [True, True, False, False, False]
+        assert ("for different" in verdict.detail) is (value == 1)
+
+
+def test_nor_has_one_whose_program_can_no_longer_be_asked(native: Client):
+    script = DIFFERENT.format(value=1).replace("self.fail()", "eval(Money('__import__').value + '(1)')")
+    (verdict,) = native.check([Task(EQUAL_TO_ALL, [ScriptCheck(script, framework="unittest")])])
+    expected = [Ended.ERROR, Ended.ERROR, Ended.PASSED, Ended.PASSED, Ended.ERROR]
+    assert (verdict.outcome, [test.outcome for test in verdict.tests]) == (Outcome.INVALID, expected)
+
+
 def test_nothing_is_told_of_a_script_that_is_no_suite(native: Client):
     verdict = ask(native, "import unittest\nassert Money(1) < 2")
     assert (verdict.outcome, verdict.tests) == (Outcome.FAILED, ())

@@ -91,6 +91,11 @@ class Results:
             self.all.append((ERROR, "", "the suite has more than %d tests" % (messages.MAX_TESTS - 1)))
         return False
 
+    def spoil(self, name, why):
+        # type: (str, str) -> None
+        """The test of this name has not passed, as is known only now."""
+        self.all = [(ERROR, name, why) if each[:2] == (PASSED, name) else each for each in self.all]
+
     def end(self, why):
         # type: (str) -> bool
         """The process is about to end, in the midst of a test. Was there any?"""

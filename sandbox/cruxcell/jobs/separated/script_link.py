@@ -69,7 +69,7 @@ class ScriptLink(Leaving, Link):
         self.idle = []  # type: list[Any]  # doctest runs that have tested nothing
         self.compared_by_identity = self._is_of_its_own = False
         self.hashed = 0  # the object whose hash was asked for last, if only for whether it equals others since
-        self.doubts = Doubts()
+        self.doubts = Doubts(lambda: "" if self.results is None else self.results.under_way)
         self._notes = {}  # type: dict[int, Notes]  # of each thread
         self._steady = Steady(self)
         self.value_of = self._steady.value_of
@@ -315,8 +315,12 @@ class ScriptLink(Leaving, Link):
         # type: (Any) -> None
         """The script is through. `results` of its tests, if it is a suite."""
         self.look_for_declined()
-        if results is None or not results.has_failed():
-            self.doubts.clear_up(self)
+        has_failed = results is not None and results.has_failed()
+        whys = self.doubts.clear_up(self)
+        for test, why in whys.items() if results is not None else ():
+            results.spoil(test, why)
+        if whys and not has_failed:
+            self.refuse(next(iter(whys.values())))
         if self.idle and not self._has_called:
             self.invalid(NO_EXAMPLES)
 

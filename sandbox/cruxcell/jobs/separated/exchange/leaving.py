@@ -40,11 +40,15 @@ class Leaving:
             # type: () -> int
             """That of the link."""
 
+        doubts = None  # type: Any
+
     def leave(self, kind, text):
         # type: (bytes, str) -> None
         """Report the reason and end. Never returns, to no thread."""
         self.ending.acquire()
         if self.results is not None and self.results.end(text):
+            for test, why in self.doubts.left().items():
+                self.results.spoil(test, why)
             self._context.send(self.results.record())
         self._context.send(frames.frame([kind, self._context.numbers(), records.text_bytes(text), self._token]))
         os._exit(messages.EXIT_DONE)
