@@ -37,7 +37,7 @@ async def test_what_waits_behind_others_of_its_tenant_costs_no_look_at_the_zygot
     daemon = await Daemon().open()
     await daemon.put(*[job("a") for _ in range(5)])  # all that may run do, and one waits
     looks = []
-    monkeypatch.setattr(daemon.scheduler, "_place_one", lambda: looks.append(1))
+    monkeypatch.setattr(daemon.scheduler, "_next_placed", lambda: looks.append(1))
     await daemon.put(job("a"))
     await daemon.put(job("a", key=OTHER))
     assert not looks
@@ -57,7 +57,7 @@ async def test_a_look_at_many_jobs_counts_what_is_taken_once(monkeypatch: pytest
         return 0
 
     monkeypatch.setattr(Zygote, "memory_bytes", property(memory_bytes))
-    assert not daemon.scheduler._place_one()  # eight tenants wait
+    assert daemon.scheduler._next_placed() is None  # eight tenants wait
     assert len(counted) <= len(daemon.zygotes)
 
 

@@ -293,15 +293,16 @@ class Scheduler:
         self._is_pumping = True
         self._queue.begin_round()
         try:
-            while self._queue.checks and self._place_one():
-                pass
+            while self._queue.checks and (placed := self._next_placed()) is not None:
+                job, zygote, is_ahead = placed
+                zygote.run(self._take(job, is_ahead))
         finally:
             self._is_pumping = False
         if self._queue.begin_round():
             self._pump_soon()
 
-    def _place_one(self) -> bool:
-        """Place the first job, in the order of fairness, that has somewhere to go."""
+    def _next_placed(self) -> tuple[Job, ZygoteProcess, bool] | None:
+        """The first job, in the order of fairness, that has somewhere to go, and where; whether its tenant is ahead."""
         present, taken = self._queue.present, self._fleet.taken
         crowders = self._crowders(present)
         is_first, is_awaited = True, False
@@ -315,10 +316,11 @@ class Scheduler:
             # Only the first may wait behind a running one: else the work of later tenants would follow upon itself for
             # ever, and no slot become free for the kind of zygote that the first one needs.
             is_ahead = self._queue.is_ahead(job, present)
-            if self._fill_slot(job, is_ahead, taken) or (is_first and self._fill_second_lane(job, is_ahead, taken)):
-                return True
+            found = self._in_a_slot(job, is_ahead, taken) or (self._in_a_second_lane(job, taken) if is_first else None)
+            if found is not None:
+                return (*found, is_ahead)
             is_first = False
-        return False
+        return None
 
     @property
     def _has_memory(self) -> bool:
@@ -330,38 +332,33 @@ class Scheduler:
         slow = self._fleet.slow
         return self._slow_share.crowders(slow, present) if slow else frozenset()
 
-    def _fill_slot(self, job: Job, is_ahead: bool, taken: Taken) -> bool:
-        """Start the job on an idle zygote, if a CPU slot is free; start such a zygote if there is none."""
+    def _in_a_slot(self, job: Job, is_ahead: bool, taken: Taken) -> tuple[Job, ZygoteProcess] | None:
+        """The job with an idle zygote, if a CPU slot is free; start such a zygote if there is none."""
         if not self._fleet.has_room_for(job.tenant, taken, is_ahead=is_ahead):
-            return False
+            return None
         zygote = self._fleet.idle(job.key)
         if zygote is None:
             self._fleet.start_soon(job, self._queue.jobs_of, taken, is_ahead=is_ahead)
             self._fleet.start_beside(job, self._queue.next_of)
-            return self._pass_by(job, is_ahead, taken)
-        zygote.run(self._take(job, is_ahead))
-        return True
+            return self._passing_by(job, taken)
+        return job, zygote
 
-    def _pass_by(self, head: Job, is_ahead: bool, taken: Taken) -> bool:
-        """While its tenant's next job waits for a zygote, start one of those behind it that need another kind."""
+    def _passing_by(self, head: Job, taken: Taken) -> tuple[Job, ZygoteProcess] | None:
+        """While its tenant's next job waits for a zygote, one of those behind it that need another kind."""
         idle = self._fleet.idle_keys
         job = self._queue.next_of(head, idle.__contains__) if idle else None
         if job is None or not self._fleet.fits(job, self._queue.present, taken):
-            return False
+            return None
         zygote = self._fleet.idle(job.key)
         assert zygote is not None
-        zygote.run(self._take(job, is_ahead))
-        return True
+        return job, zygote
 
-    def _fill_second_lane(self, job: Job, is_ahead: bool, taken: Taken) -> bool:
-        """If all slots are taken, put the job into the second lane of a busy zygote of its kind. A job that was called
-        back from there is not put there again: if workers take slightly longer than the fast phase, that could repeat
-        for ever."""
+    def _in_a_second_lane(self, job: Job, taken: Taken) -> tuple[Job, ZygoteProcess] | None:
+        """If all slots are taken, the job with a busy zygote of its kind, behind whose job it waits. A job that was
+        called back from there is not put there again: if workers take slightly longer than the fast phase, that could
+        repeat for ever."""
         zygote = None if job.was_called_back or job.partner is not None else self._fleet.behind(job.key, taken)
-        if zygote is None:
-            return False
-        zygote.run(self._take(job, is_ahead))
-        return True
+        return None if zygote is None else (job, zygote)
 
     def _take(self, job: Job, is_ahead: bool) -> Job:
         """Take the job out of the queue; if it may share a worker, with as many others as leave work for all slots."""
