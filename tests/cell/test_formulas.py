@@ -91,6 +91,10 @@ def test_what_its_class_would_make_another_of_is_an_object():
 
 def test_as_many_parts_and_as_deep_as_may_be_cross():
     assert Ends().send(deep(100)) == deep(100)
+    found = sympy.Tuple()  # which has nothing in it
+    for _ in range(99):
+        found = sympy.Tuple(found)
+    assert Ends().send(found) == found
     assert Ends().send(sympy.FiniteSet(*range(1999))) == sympy.FiniteSet(*range(1999))
 
 

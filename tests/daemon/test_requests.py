@@ -162,6 +162,7 @@ def test_a_task_of_many_checks_is_read_in_pieces():
     assert [ask.id for ask in found.checks] == [check.id for check in checks]
     assert (found.id, found.program, found.repeat) == ("t", b"p", 2)
     assert [steps_of(asked), steps_of(task())] == [4 + 1 + 1_000 + 1, 1 + 1 + 1 + 1]
+    assert steps_of(task(program="x" * (1 << 15))) == 2 + 1 + 1 + 1  # its program alone is as long as a piece
 
 
 def test_a_long_task_is_read_in_pieces_of_so_many_bytes(monkeypatch: pytest.MonkeyPatch):
