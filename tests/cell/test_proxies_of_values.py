@@ -144,6 +144,11 @@ def test_what_is_looked_for_is_found_by_the_plain_type_and_by_the_class(other: O
     assert (value.count(1), value.index) == (3, 5)
     other.answers["special"] = [True]
     assert 2 in value
+    texts = other.cls(str, overrides="__contains__")
+    named = str.__new__(texts, "a")
+    facts.give_number(named, 8)
+    with pytest.raises(TypeError, match="__contains__ of a A is for the candidate to say"):
+        _ = 1 in named  # no error of the plain type's, which a script may expect
 
 
 def test_a_class_removes_only_what_the_plain_type_holds_and_compares_as_that_does(other: Other):
