@@ -29,8 +29,11 @@ def test_an_answer_that_is_too_large_or_none_ends_the_script(half: Half):
 
 
 class Later:
+    def __init__(self, says: bool = True) -> None:
+        self._says = says
+
     def __await__(self) -> Generator[None, None, bool]:
-        return True
+        return self._says
         yield
 
 
@@ -63,16 +66,27 @@ def test_a_function_that_is_an_exit_deals_with_what_the_script_raises_itself(
     stack = contextlib.ExitStack()
     stack.push(callable_thing())
     assert [in_block(own()), in_block(stack)] == [is_own, is_own]
-    for put, answers in [("push", True), ("push", Later()), ("push_async_exit", Later())]:
+    nothing = Later(False)
+    for put, answers in [("push", True), ("push", Later()), ("push_async_exit", Later()), ("push_async_exit", nothing)]:
         half.answers["call"] = answers
         with pytest.raises(StopIteration) as info:
             in_stack(put, callable_thing()).send(None)
-        assert info.value.value is (is_own and not (put == "push" and answers is not True))
+        assert info.value.value is (is_own and answers is not nothing and not (put == "push" and answers is not True))
     kinds = {(each[0], each[2], str(each[3]), each[4]) for each in half.asked}
     assert kinds == {("call", AssertionError, "", None)}  # nothing of what is expected
     half.answers["call"], error = 8, ValueError("a")
     assert callable_thing()(ValueError, error, None) == 8
     assert half.asked[-1][2:] == (ValueError, error, None)
+
+
+@pytest.mark.parametrize(
+    "given", [(), (8,), (8, 9), (int, 8, "a"), (KeyError, ValueError(), "a"), (KeyError, "a", "b")]
+)
+def test_a_function_that_a_stack_of_exits_calls_otherwise_is_given_what_it_is(half: Half, given: tuple[Any, ...]):
+    half.answers["call"] = 8
+    with contextlib.ExitStack() as stack:
+        stack.callback(callable_thing(), *given)
+    assert half.asked[-1][2:] == given
 
 
 @pytest.mark.parametrize(

@@ -254,7 +254,7 @@ TESTS = {
         *_PROXIES, "cell/test_separated_equality.py", "cell/test_separated_notes.py", *_OBJECTS, *_PAIRS,
     ],
     "cruxcell/jobs/separated/proxies/told.py": ["cell/test_separated_remote.py", *_PROXIES, *_OBJECTS, *_PAIRS],
-    "cruxcell/jobs/separated/proxies/runs.py": [*reversed(_PROXIES), *_PAIRS],
+    "cruxcell/jobs/separated/proxies/runs.py": [*reversed(_PROXIES), _SCRIPT_RUNS, _ERRORS, *_PAIRS],
     "cruxcell/jobs/separated/proxies/signatures.py": [_LOOKING, *_PAIRS],
     "cruxcell/jobs/separated/rules/script.py": ["cell/test_separated_scripts.py", *_PAIRS],
     "cruxcell/jobs/separated/rules/own_code.py": [
