@@ -9,6 +9,7 @@ import os
 import sys
 
 from cruxcell import own_names, worker
+from cruxcell.builtin_like import builtin_like
 from cruxcell.confinement import stat_by_opening
 from cruxcell.jobs.context import JobContext
 from cruxcell.protocol import frames, messages
@@ -321,7 +322,10 @@ def _looks_without_stat(setup):
     """Lets programs look at files of the runtime, and only there, although stat by path is refused."""
     stat_by_opening.allow([folder.rstrip("/") for folder in setup.readable + setup.path])
     shared = sys.modules["os"]  # type: Any
-    return lambda: vars(shared).update(stat=stat_by_opening.stat, lstat=stat_by_opening.lstat)
+    functions = {
+        name: builtin_like(getattr(stat_by_opening, name), getattr(shared, name), "os") for name in ("stat", "lstat")
+    }
+    return lambda: vars(shared).update(functions)
 
 
 def _imports_without_stat():

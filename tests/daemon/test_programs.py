@@ -315,6 +315,20 @@ def test_ways_to_compare(native: Client):
     assert [verdict.outcome.name for verdict in verdicts] == [outcome for _, _, outcome in COMPARED]
 
 
+# As attributes of a class builtin functions are no methods; nor is what is in their place.
+BUILTIN_LIKE = """
+import copy, io, os, pickle, resource
+class Files:
+    open = io.open
+    stat, disk = os.stat, os.statvfs
+    limits, limit = resource.getrlimit, resource.setrlimit
+files = Files()
+files.limit(resource.RLIMIT_STACK, files.limits(resource.RLIMIT_STACK))
+os.makedirs('made')
+print(files.open('/dev/stdin').readline().strip(), files.disk('made').f_bfree > 0, files.stat('made').st_size >= 0,
+      pickle.loads(pickle.dumps(open)) is open, copy.deepcopy([os.statvfs])[0] is os.statvfs, os.statvfs,
+      resource.setrlimit.__name__)
+"""
 # What a program finds as a script that Python runs: (program, standard input, what it prints).
 AS_A_SCRIPT = [
     ("import pickle\nclass A: x = 1\nprint(pickle.loads(pickle.dumps(A())).x)", "", "1"),
@@ -330,6 +344,7 @@ AS_A_SCRIPT = [
      "def f(): return 1\nclass A:\n    x = 1"),
     ("import os\nprint(open(__file__).read()[-4:], os.listdir())  # é", "", " # é ['program.py']"),
     ("import sys\nprint(len(open(sys.argv[0]).readlines()))", "", "2"),
+    (BUILTIN_LIKE, "7\n8", "7 True True True True <built-in function statvfs> setrlimit"),
     ("import getpass, os\nprint(getpass.getuser(), len(os.environ['PATH'].split(':')))", "", "nobody 2"),
     ("import os\nout = os.fdopen(os.dup(1), 'w')\nprint(7)\nout.write('8')", "", "7\n8"),
     ("from resource import *\nsetrlimit(RLIMIT_STACK, (RLIM_INFINITY, RLIM_INFINITY))\n"

@@ -326,6 +326,7 @@ LEFT_OUT = {
     "cruxcell/analysis/operands.py": "notes for filters; decides no verdict",
     "cruxcell/analysis/syntax.py": "notes for filters; decides no verdict",
     "cruxcell/analysis/unused_parameters.py": "notes for filters; decides no verdict",
+    "cruxcell/builtin_like.py": "in place of a function of the program or script; the daemon believes none of it",
     "cruxcell/jobs/audit_guard.py": "guards scripts that are IN_PROCESS, where nothing is promised",
     "cruxcell/jobs/capture.py": "runs in the candidate's process; the daemon believes none of it",
     "cruxcell/jobs/context.py": "runs in the candidate's process; the daemon believes none of it",

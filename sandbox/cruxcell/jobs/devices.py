@@ -9,6 +9,8 @@ import builtins
 import io
 import posix
 
+from cruxcell.builtin_like import builtin_like
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
@@ -104,5 +106,4 @@ def install_for(source):
     # type: (str) -> None
     """Where the text names such a device."""
     if "/dev/" in source or "devnull" in source:
-        for module in (builtins, io):
-            setattr(module, "open", open)  # noqa: B010
+        builtins.open = io.open = builtin_like(open, _open, "io")

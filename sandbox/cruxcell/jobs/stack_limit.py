@@ -7,6 +7,8 @@ The functions end in candidates' hands, so this module holds nothing but them.
 
 import resource
 
+from cruxcell.builtin_like import builtin_like
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
@@ -33,5 +35,5 @@ def install_for(source):
     # type: (str) -> None
     """Where the program names that limit."""
     if "RLIMIT_STACK" in source:
-        for function in (setrlimit, getrlimit):
-            setattr(resource, function.__name__, function)
+        for function, original in ((setrlimit, _setrlimit), (getrlimit, _getrlimit)):
+            setattr(resource, original.__name__, builtin_like(function, original, "resource"))

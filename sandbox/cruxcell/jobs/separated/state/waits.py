@@ -7,6 +7,7 @@ what they have done to what both halves have.
 
 import sys
 
+from cruxcell.builtin_like import builtin_like
 from cruxcell.jobs.separated.proxies.shared_names import STAND_INS
 
 TYPE_CHECKING = False
@@ -25,11 +26,12 @@ def follow_waits(link):
     event loops by what stands in for a selector (`waiting_loop`)."""
     if not link.threads.may_rest():
         return
-    threading = __import__("threading")
-    for owner, name in ((sys.modules["time"], "sleep"), (threading.Condition, "wait"), (threading.Thread, "join")):
-        heard = _heard(link, vars(owner)[name])
-        setattr(owner, name, heard)
-        STAND_INS.append(heard)
+    threading = __import__("threading")  # type: Any
+    time = sys.modules["time"]  # type: Any
+    time.sleep = builtin_like(_heard(link, time.sleep), time.sleep, "time")
+    threading.Condition.wait = _heard(link, threading.Condition.wait)
+    threading.Thread.join = _heard(link, threading.Thread.join)
+    STAND_INS.extend([time.sleep, threading.Condition.wait, threading.Thread.join])
     loops = sys.modules.get("asyncio.selector_events")  # type: Any
     if loops is not None:
         selector = loops.selectors.DefaultSelector

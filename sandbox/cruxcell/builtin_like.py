@@ -1,0 +1,36 @@
+"""Functions of Python's in the place of builtin ones: a class that has one as an attribute does not make it a method.
+
+With `class Files: open = io.open`, `Files().open(path)` would open the object otherwise.
+
+They end in candidates' hands, so this module holds nothing but them.
+"""
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any  # noqa: F401 - in type comments
+
+
+def builtin_like(function, original, module):
+    # type: (Any, Any, str) -> Any
+    """An object to call `function` by, which stands for `original` in the module of that name."""
+    name = original.__name__
+    kind = type("builtin_function_or_method", (), {"__call__": staticmethod(function), **_OTHERS})  # type: Any
+    made = kind()
+    vars(made).update(
+        __name__=name, __qualname__=name, __module__=module, __doc__=original.__doc__, __wrapped__=original
+    )
+    return made
+
+
+def _shown(self):
+    # type: (Any) -> str
+    return "<built-in function %s>" % self.__name__
+
+
+def _named(self):
+    # type: (Any) -> str
+    """It is copied as itself, and pickled by its name."""
+    return str(self.__name__)
+
+
+_OTHERS = {"__repr__": _shown, "__reduce__": _named}
