@@ -25,6 +25,7 @@ notes         what objects of a program's held before a test made another
 doubts        what a test took for different, and a class says is equal
 compared_tables tables of pandas' that a script has an object of the program's compared with
 readings      what a value is in another form
+item_by_item  arrays and tables that objects hold, whose `==` is neither true nor false
 runs          what runs in steps: generators, awaitables, context managers
 awaiting      the event loop of what the test awaits
 loops         how long event loops run, their time, the order of ends

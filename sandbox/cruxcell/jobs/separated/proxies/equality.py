@@ -17,6 +17,7 @@ from cruxcell.jobs.separated.proxies.facts import (
     operands_of,
     standing_of,
 )
+from cruxcell.jobs.separated.proxies.item_by_item import is_of_items, items_of, pairs_of
 from cruxcell.jobs.separated.proxies.readings import all_shown
 from cruxcell.jobs.separated.proxies.shared_names import place_of
 from cruxcell.values.arrays import is_array_of_objects
@@ -42,7 +43,7 @@ def hold_the_same(link, one, other):
     so alone: or a set of one thing, twice, would equal that of this and another. None: it says so, and the test does
     not find it."""
     held = link.notes.held(link, one, other)  # first: `__eq__` may make them the same
-    are_alike = type(held[0]) is dict and _are_equal(held[0], held[1])
+    are_alike = type(held[0]) is dict and are_equal(held[0], held[1])
     are_the_same = are_alike and _count(link, held, one, other)
     if not link.ask("special", one, "__eq__", other):
         return False
@@ -62,29 +63,52 @@ def holds(link, one, value):
         return False
     held = link.notes.held(link, one)[0]
     content = held.get(CONTENT) if type(held) is dict else None
-    return type(content) is type(value) and _are_equal(content, value)
+    return type(content) is type(value) and are_equal(content, value)
 
 
-def _are_equal(one, other):
+def are_equal(one, other):
     # type: (Any, Any) -> bool
-    """Also of containers that hold themselves, as a list does whose nodes are lists that name each other."""
+    """Also of containers that hold themselves, as a list does whose nodes are lists that name each other, and of those
+    that hold arrays or tables, whose `==` says of each item whether it is the same."""
     try:
-        return bool(one == other)
-    except RecursionError:
-        pending, seen = [(one, other)], set()  # type: list[tuple[Any, Any]], set[tuple[int, int]]
+        if one == other:
+            return True
+    except (RecursionError, TypeError, ValueError):
+        return _are_alike(one, other)
+    return any(map(is_of_items, parts_of(one))) and _are_alike(one, other)
+
+
+def _are_alike(one, other):
+    # type: (Any, Any) -> bool
+    pending, seen = [(one, other)], set()  # type: list[tuple[Any, Any]], set[tuple[int, int]]
     for left, right in pending:
         kind = type(left)
         if left is right or (id(left), id(right)) in seen:
             continue
         seen.add((id(left), id(right)))
-        if kind not in (list, tuple, dict) or kind is not type(right):
-            if left != right:
+        if is_of_items(left) or is_of_items(right):
+            pairs = pairs_of(left, right)
+            if pairs is None:
+                return False
+            pending += pairs
+        elif kind not in (list, tuple, dict) or kind is not type(right):
+            if not _is_equal(left, right):
                 return False
         elif len(left) != len(right) or (kind is dict and left.keys() != right.keys()):
             return False
         else:
             pending += [(left[key], right[key]) for key in left] if kind is dict else zip(left, right)
     return True
+
+
+def _is_equal(one, other):
+    # type: (Any, Any) -> bool
+    try:
+        return bool(one == other)
+    except (TypeError, ValueError):
+        if is_opaque(one) or is_opaque(other):  # the error is their class's
+            raise
+        return False  # as `NA == 1`, of which pandas says that nobody knows
 
 
 def _count(link, held, one, other):
@@ -106,13 +130,13 @@ def _shows(held, value):
     if not held or standing_of(value) != MADE or "__eq__" not in vars(type(value)):  # an operand may have none
         return False
     given, shown = made_of(value)[1], atoms_of(held)
-    return given <= shown or all_shown(list(given - shown), parts_of(held))
+    return given <= shown or all_shown(list(given - shown), _shown_parts(held))
 
 
 def shown_by(values):
     # type: (Any) -> tuple[Any, set[Any], list[Any]]
     """What the script makes an object of, and what that comes to before the program can change it."""
-    atoms = list(map(_atom, parts_of(values)))
+    atoms = list(map(_atom, _shown_parts(values)))
     return values, set(atoms), atoms
 
 
@@ -150,7 +174,7 @@ def _had(link, refilled, named, given):
 def atoms_of(value):
     # type: (Any) -> set[Any]
     """What a value comes down to, in whatever containers: data by what it is equal to, objects by their identity."""
-    return set(map(_atom, parts_of(value)))
+    return set(map(_atom, _shown_parts(value)))
 
 
 def _atom(value):
@@ -161,6 +185,12 @@ def _atom(value):
         return type(value), canon(value, _LARGEST_ATOM)
     except (NotPlain, TooLarge):
         return (id(value),)
+
+
+def _shown_parts(value):
+    # type: (Any) -> list[Any]
+    """The same, and the items of arrays and tables."""
+    return [item for each in parts_of(value) for item in items_of(each)]
 
 
 def parts_of(value):

@@ -5,7 +5,7 @@ goes on; but what is plain data need not be told again: that it is still the sam
 each object that has changed (`told_states`). That binds it no less.
 """
 
-from cruxcell.jobs.separated.proxies.equality import ATOMS, atoms_of, objects_in, parts_of
+from cruxcell.jobs.separated.proxies.equality import ATOMS, are_equal, atoms_of, objects_in, parts_of
 from cruxcell.jobs.separated.proxies.facts import (
     HANDED_OVER,
     MADE,
@@ -196,7 +196,7 @@ class Notes:
         values, atoms, _ = shown
         if _may_be_a_result(value) and values and (held is None or not atoms <= atoms_of(held)):
             return True
-        return "__eq__" in vars(type(value)) and held is not None and bool(_told_of(link, [value])[0] != held)
+        return "__eq__" in vars(type(value)) and held is not None and not are_equal(_told_of(link, [value])[0], held)
 
     def held(self, link, *values):
         # type: (Any, Any) -> list[Any]
