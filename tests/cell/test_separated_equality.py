@@ -106,6 +106,9 @@ SPARSE = scipy.sparse.csr_matrix([[0, 1], [2, 0]])
         (array([1, 2]), array(1, 2), (1, 2), False),
         (array(1, 2), array("1", "2"), ([1, 2],), False),
         (array(1, 2), [1, 2], ([1, 2],), False),
+        (numpy.float64(2), numpy.float64(2), (2,), True),
+        (numpy.float64(2), 2, (numpy.int64(2),), True),
+        (numpy.float64(2), numpy.float64(2), (3,), False),
         (array(), array(), (), True),
         (array(1.0, float("nan")), array(1.0, float("nan")), (1,), False),
         ([array(1, 2)], [array(1, 2)], (1, 2), True),
@@ -138,6 +141,28 @@ def test_what_two_objects_hold_may_be_arrays_and_tables(
     other.states[facts.number_of(second)] = {"a": another, "n": 1}
     other.notes.outlast(other, "get", [None, "x"], 0)
     assert ((first == second), (second == first), other.compared_by_identity) == (are_equal, are_equal, not are_equal)
+
+
+def test_objects_too_deep_within_each_other_end_the_check_and_are_not_compared_again_and_again(
+    other: Candidate, monkeypatch: pytest.MonkeyPatch
+):
+    cls = of_a_class(other)
+    first, second = [other.thing(cls, start, {"x": 1}) for start in (1000, 2000)]
+    for number in range(1, 400):
+        first = other.thing(cls, 1000 + number, {"x": first})
+        second = other.thing(cls, 2000 + number, {"x": second})
+    refused: list[str] = []
+
+    def refuse(why: str) -> None:
+        refused.append(why)
+        raise SystemExit
+
+    monkeypatch.setattr(other, "refuse", refuse)
+    with pytest.raises(SystemExit):
+        assert first == second
+    assert len(refused) == 1
+    assert "too deep" in refused[0]
+    assert len(other.asked) < 500
 
 
 def test_an_object_with_an_array_that_a_class_gives_again_is_not_another(other: Candidate):

@@ -43,7 +43,11 @@ def hold_the_same(link, one, other):
     so alone: or a set of one thing, twice, would equal that of this and another. None: it says so, and the test does
     not find it."""
     held = link.notes.held(link, one, other)  # first: `__eq__` may make them the same
-    are_alike = type(held[0]) is dict and are_equal(held[0], held[1])
+    try:
+        are_alike = type(held[0]) is dict and are_equal(held[0], held[1])
+    except RecursionError:  # by objects within objects; each of those around them would compare them twice
+        link.refuse(_TOO_DEEP % type(one).__name__)
+        raise
     are_the_same = are_alike and _count(link, held, one, other)
     if not link.ask("special", one, "__eq__", other):
         return False
@@ -225,6 +229,7 @@ _BY_WORD = (
     "that two objects of class %s in a set or dict are equal only the class says, and not all that they hold shows it:"
     " compare their attributes, or require IN_PROCESS"
 )
+_TOO_DEEP = "objects of class %s are too deep within each other to be compared here: compare their attributes"
 BECAME = "%s became another when the script made an object, which may be what it expects: require IN_PROCESS"
 ATOMS = (type(None), bool, int, float, complex, str, bytes)
 _LARGEST_ATOM = 1 << 16  # bytes

@@ -49,7 +49,11 @@ def pairs_of(one, other):
 
 def items_of(value):
     # type: (Any) -> list[Any]
-    """What is in it; the value itself if it is none of these, or has many items."""
+    """What is in it, and a scalar of numpy's as what it equals; the value itself if it is none of these, or has many
+    items."""
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and issubclass(type(value), numpy.generic) and is_stdlib(type(value)):
+        return [value.item()]
     package = _package_of(value)
     if not package or value.size > _MOST_ITEMS:
         return [value]
