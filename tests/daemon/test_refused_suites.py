@@ -53,8 +53,8 @@ def test_c(kind):
 def test_d():
     assert Money(1).value == 1
 """
-# What has the program know the answer, or would run what is the program's.
-REFUSED = [("assert Money(7) - 7 == 0", "FAILED", "__sub__"), ("eval(text())", "INVALID", "eval")]
+# What has the program know the answer.
+REFUSED = [("assert Money(7) - 7 == 0", "FAILED", "__sub__")]
 # What nobody has asked: the test has caught it, goes on with the program, or may not be all that it ends.
 CAUGHT = [
     """
@@ -92,6 +92,19 @@ thread.start()
 thread.join()
 """,
     "each(lambda: Money(1) < 2)",
+    "each(lambda: eval(text()))",
+    """
+try:
+    eval(text())
+except BaseException:
+    pass
+""",
+    """
+import threading
+thread = threading.Thread(target=lambda: eval(text()))
+thread.start()
+thread.join()
+""",
     """
 import unittest
 class Inner(unittest.TestCase):
@@ -102,6 +115,12 @@ Inner().run()
 ]
 # What ends one test alone.
 DECLINED = [
+    """
+class Other:
+    pass
+class Derived(Money, Other):
+    pass
+""",
     "assert Money(1) < 2",
     "assert sorted([2, Money(3)]) == []",
     """
@@ -151,7 +170,8 @@ def suites(native: Client, with_pytest: Client, statement: str) -> Iterator[tupl
 
 
 @pytest.mark.parametrize(
-    ("statement", "outcome", "why"), [*REFUSED, *[(statement, "FAILED", "__lt__") for statement in CAUGHT]]
+    ("statement", "outcome", "why"),
+    [*REFUSED, *[(each, *(("INVALID", "eval") if "eval" in each else ("FAILED", "__lt__"))) for each in CAUGHT]],
 )
 def test_what_came_of_each_test_before_the_end(
     native: Client, with_pytest: Client, statement: str, outcome: str, why: str
@@ -172,11 +192,25 @@ def test_what_nobody_was_asked_ends_a_test_alone(native: Client, with_pytest: Cl
         assert verdict.outcome is Outcome.FAILED
         assert tuple([test.name for test in verdict.tests]) == names
         assert [test.outcome for test in verdict.tests] == [Ended.PASSED, Ended.FAILED, Ended.ERROR, Ended.PASSED]
-        assert verdict.tests[2].message == SAID, verdict
+        assert verdict.tests[2].message == (DERIVED if "Derived" in statement else SAID)
         assert verdict.detail == f"2 of 4 tests did not pass, the first is {names[1]}"
 
 
+def test_a_text_of_the_program_s_ends_a_test_alone_and_no_program_passes(native: Client, with_pytest: Client):
+    for statement in "eval(text())", "import pickle\npickle.loads(b'cos\\nsystem\\n' + text().encode())":
+        for client, script, framework, names in suites(native, with_pytest, statement):
+            verdict = ask(client, script, framework)
+            assert verdict.outcome is Outcome.INVALID
+            assert tuple([test.name for test in verdict.tests]) == names
+            assert [test.outcome for test in verdict.tests] == [Ended.PASSED, Ended.FAILED, Ended.ERROR, Ended.PASSED]
+            assert verdict.tests[2].message == verdict.detail
+            assert "by eval, exec, pickle" in verdict.detail
+
+
 SAID = "__lt__ of a Money is for the candidate to say; compare what its methods or attributes give"
+DERIVED = (
+    "class Derived derives from a class of the program and from one that the program does not have: require IN_PROCESS"
+)
 # Where a test that ends by an error is well, or is told in parts.
 EXPECTING = """
 import unittest

@@ -319,6 +319,8 @@ class ScriptLink(Leaving, Link):
         whys = self.doubts.clear_up(self)
         for test, why in whys.items() if results is not None else ():
             results.spoil(test, why)
+        if self.why_invalid:
+            self.invalid(self.why_invalid)
         if whys and not has_failed:
             self.refuse(next(iter(whys.values())))
         if self.idle and not self._has_called:

@@ -45,11 +45,12 @@ def run_test(context, fields, is_rehearsal=False):
     stand_ins.install_for(suite.code, context.scratch_bytes)
     context.start(messages.DIRECT, _BETWEEN)
     link = ScriptLink(context, suite.namespace, token, suite.of_program)
-    link.results, suite.results.leave = suite.results, link.refuse
+    link.results, suite.results.leave = suite.results, link.leave_declined
     try:
         if not is_rehearsal:
             link.begin_partners()
             link.texts = Texts(context.helper.hear, script, link.may_have_texts, link.leave_at_text, link.may_open)
+            link.texts.decline = link.decline_text
             Databases(link).follow(link.texts)
             follow_expressions(link.texts)
         link.provide(script, suite, fields[1].decode(), bool(flags & REDEFINED))

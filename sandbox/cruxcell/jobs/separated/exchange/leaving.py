@@ -23,6 +23,7 @@ _RUNS_TEXT = (
 )
 _HARNESS = ("cruxcell.jobs.separated.", "cruxcell.values.")
 _RUNS_THE_SCRIPT = _HARNESS[0] + "test"
+_DECLINES = (_HARNESS[0] + "proxies.", _HARNESS[0] + "rules.")  # where nothing is under way that would be broken off
 
 
 class Leaving:
@@ -33,6 +34,7 @@ class Leaving:
         self._context, self._token = context, token
         self.results = None  # type: Results | None  # of a suite's tests
         self.ending = _lock()
+        self.why_invalid = ""  # the script is, whatever becomes of its other tests
 
     if TYPE_CHECKING:
 
@@ -71,14 +73,33 @@ class Leaving:
     def leave_at_text(self, line):
         # type: (int) -> None
         """The script is about to run code that may be the candidate's."""
-        self.leave(messages.CANNOT_CROSS, _RUNS_TEXT % line)
+        self.invalid(_RUNS_TEXT % line)
+
+    def decline_text(self, line):
+        # type: (int) -> None
+        """As `leave_at_text`, where an exception keeps it from running: only the test ends that is under way. All the
+        same, no program can pass the script."""
+        why = _RUNS_TEXT % line
+        if self._may_decline(sys._getframe(1)):
+            self.why_invalid = self.why_invalid or why
+            self.results.decline(why)  # type: ignore[union-attr]
+        self.invalid(why)
 
     def decline(self, why):
         # type: (str) -> Any
         """As `refuse`, where the candidate was not asked: of a suite, only the test ends that is under way."""
-        if self.results is not None and not self.depth() and _is_all_the_script_s(sys._getframe(1)):
-            self.results.decline(why)
+        if self._may_decline(sys._getframe(1)):
+            self.results.decline(why)  # type: ignore[union-attr]
         self.refuse(why)
+
+    def _may_decline(self, frame):
+        # type: (Any) -> bool
+        return self.results is not None and not self.depth() and _is_all_the_script_s(frame)
+
+    def leave_declined(self, why):
+        # type: (str) -> None
+        """What was declined to a test it has made something of."""
+        self.leave(messages.CANNOT_CROSS if self.why_invalid else messages.NOT_PLAIN, why)
 
     def look_for_declined(self):
         # type: () -> None
@@ -94,8 +115,8 @@ def _is_all_the_script_s(frame):
     while frame is not None:
         name = str(frame.f_globals.get("__name__"))
         is_harness = name.startswith(_HARNESS) and name != _RUNS_THE_SCRIPT
+        is_operator = is_operator and name.startswith(_DECLINES)
         if is_harness and not is_operator:
             return False
-        is_operator = is_operator and is_harness
         frame = frame.f_back
     return True

@@ -35,7 +35,7 @@ def derive(meta, name, bases, namespace, keywords):
         return link.refuse("a class of the test cannot be subclassed (class %s): require IN_PROCESS" % name)
     why = _what_hinders(meta, name, bases, namespace)
     if why:
-        return link.refuse(_WHY % (name, why))
+        return link.decline(_WHY % (name, why))
     members = [(key, _told(key, value)) for key, value in namespace.items() if key not in _NOT_TOLD]
     before = set(link.objects.classes)
     made = link.ask("derive", None, name, bases, (*members, ("__module__", CANDIDATE)), keywords)

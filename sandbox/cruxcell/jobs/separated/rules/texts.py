@@ -88,6 +88,8 @@ class Texts:
 
     def __init__(self, hear, script, may_be_foreign, leave, may_open):
         # type: (Callable[..., object], CodeType, Callable[[], bool], Callable[[int], None], Callable[[Any, bool], bool]) -> None
+        # As `leave`, or raises an exception: what an event says is about to run does not run then, either.
+        self.decline = leave
         self._may_be_foreign, self._leave, self._may_open = may_be_foreign, leave, may_open
         self._own = OwnCode(script)
         self._harmless = set()  # type: set[CodeType]
@@ -157,7 +159,7 @@ class Texts:
         if _is_of_a_module(caller, self._folders) or self._own.has(code) or self._is_built(code, caller):
             return
         if event != "exec" or not self._may_run(code, caller):
-            self._leave(_line_of(caller))
+            self.decline(_line_of(caller))
 
     def _is_built(self, code, caller):
         # type: (Any, FrameType) -> bool
