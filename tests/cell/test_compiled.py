@@ -162,6 +162,14 @@ def test_code_is_told_only_with_its_sets_in_their_order(twin: Twin):
     assert 0 < twin.ask(SETS) < 38 * 4
 
 
+@pytest.mark.parametrize("order", [[0, 8], [8, 0]])
+def test_so_are_sets_that_are_in_a_constant(order: list[int]):
+    code = compile_text("1", CHECK, "exec").replace(co_consts=((frozenset(order),),))
+    data = told(code)
+    found = loaded(data)
+    assert not data or list(found.co_consts[0][0]) == list(frozenset(order))
+
+
 # What a text is compiled to is the same whatever else was compiled in the process before: also the order of its sets.
 ALIKE = r"""
 import json, random

@@ -148,6 +148,19 @@ def test_frames_that_come_in_pieces_are_whole_when_their_last_byte_is_there():
             os.close(writing)
 
 
+@pytest.mark.parametrize(
+    ("missing", "asked"), [(1, 1 << 14), (1 << 15, (1 << 15) + 8), ((1 << 20) - 8, 1 << 20), (1 << 20, 1 << 20)]
+)
+def test_what_is_missing_is_asked_for_within_bounds(missing: int, asked: int, monkeypatch: pytest.MonkeyPatch):
+    frame, sizes = frames.frame([bytes(missing)]), list[int]()
+    monkeypatch.setattr(os, "read", lambda _fd, size: sizes.append(size) or frame[:8])
+    incoming = frames.Incoming(-1, 2 << 20)
+    wait(incoming)
+    assert incoming.whole() is None
+    wait(incoming)
+    assert sizes == [1 << 14, asked]
+
+
 def test_a_large_frame_is_put_together_once(monkeypatch: pytest.MonkeyPatch):
     pieces = [frames.frame([bytes(1 << 20)])[at : at + 4096] for at in range(0, (1 << 20) + 8, 4096)]
     coming = iter(pieces)

@@ -46,6 +46,12 @@ check(f)
 CASES = "cases = [(1, 2), (3, [4])]\nfor given, wanted in cases:\n    assert f(given) == wanted, 'no'\n"
 SHAPES: dict[str, tuple[str, str, list[list[Any]], int]] = {
     "a table of two": (CHECK, "f", [[1, [2]], ["a", {"b": (-1, None)}]], 25),
+    "an array or a list": (
+        CHECK.replace("np.ndarray)", "(np.ndarray, list))"),
+        "f",
+        [[1, [2]], ["a", {"b": (-1, None)}]],
+        25,
+    ),
     "pairs": (CASES, "f", [[1], [3]], 3),
     "one list": ("for x in [1, 2]:\n    assert f(x, ) < 3", "f", [[1], [2]], 2),
     "counted": ("for i, x in enumerate([1, 2]):\n    assert f(x) == i", "f", [[1], [2]], 2),

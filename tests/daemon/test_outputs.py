@@ -82,6 +82,7 @@ async def test_files_are_read_beside_the_loop(tmp_path: Path, monkeypatch: pytes
     with (tmp_path / "sparse").open("wb") as file:
         file.truncate(MOST)
     one, before = job("sparse"), descriptors()
+    one.flags |= messages.READ_BACK
     OutputReader(1).finish(one, Result(), Outputs(one, None, os.open(tmp_path, os.O_RDONLY)))
     result = await asyncio.wait_for(one.future, 10)
     assert result.files.files == (("sparse", bytes(MOST)),)

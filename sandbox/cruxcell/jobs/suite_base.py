@@ -82,10 +82,10 @@ class Results:
         # type: (bytes, str, object) -> bool
         """False once there are too many. The message may be anything: an exception, what a script skips a test for."""
         self.look_for_declined()
-        if self._spoilt and (letter not in (FAILED, ERROR) or self._spoilt in records.told(message)):
+        if self._spoilt and (letter not in (FAILED, ERROR) or self._spoilt in records.message_of(message)):
             letter, message = ERROR, self._spoilt
         if len(self.all) < messages.MAX_TESTS - 1:
-            self.all.append((letter, name, records.told(message)))
+            self.all.append((letter, name, records.message_of(message)))
             return True
         if len(self.all) < messages.MAX_TESTS:
             self.all.append((ERROR, "", "the suite has more than %d tests" % (messages.MAX_TESTS - 1)))

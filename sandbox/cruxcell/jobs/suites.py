@@ -168,5 +168,5 @@ def _as_told(error):
         text = records.message_of(error, lambda error: error.msg or "<no detail available>")
     name = cls.__qualname__ if cls.__module__ in _NOT_TOLD else cls.__module__ + "." + cls.__qualname__
     notes = getattr(error, "__notes__", None)
-    told = ["%s: %s" % (name, text) if text else name, *(map(records.told, notes) if type(notes) is list else ())]
+    told = ["%s: %s" % (name, text) if text else name, *(map(records.message_of, notes) if type(notes) is list else ())]
     return "\n".join(told) + "\n"

@@ -5,7 +5,7 @@ import os
 
 from cruxcell.jobs.kept import Kept
 from cruxcell.jobs.suite_base import ERROR, FAILED, MAIN, PASSED, SKIPPED, Declined, Suite, leave
-from cruxcell.protocol.records import message_of, told, traceback_of
+from cruxcell.protocol.records import message_of, traceback_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class UnittestSuite(Suite):
                     self.has_run = True
                     for failed, _ in getattr(result, "errors", ())[known:]:
                         if not isinstance(failed, self._base):  # the set-up of a class or a module
-                            results.add(ERROR, told(failed.id()))
+                            results.add(ERROR, message_of(failed.id()))
 
         unittest.TestCase.run, unittest.TestSuite.run = run_case, run_suite
         unittest.TestCase.assertSetEqual = _of_items(unittest.TestCase.assertSetEqual)
@@ -235,7 +235,7 @@ def _of_items(compare):
 
 def _name_of(test):
     # type: (Any) -> str
-    name = told(test.id())
+    name = message_of(test.id())
     return name[len(MAIN) + 1 :] if name.startswith(MAIN + ".") else name
 
 

@@ -183,7 +183,7 @@ class Incoming:
             if came and not came[-1]:
                 raise FrameError("the other side closed in the middle of a frame")
             return None
-        data = self._ahead = b"".join([self._ahead, *came]) if came else self._ahead
+        data = self._ahead = b"".join([self._ahead, *came])  # one alone is not copied
         del came[:]
         end = 4 + _size_of(data, self._limit)
         if len(data) < end:  # nothing is put together again before all of it has come

@@ -119,15 +119,10 @@ def harness_error(text):
     return frames.frame([messages.HARNESS_ERROR, text_bytes(text)])
 
 
-def told(value):
-    # type: (object) -> str
-    """What a script may give as a text, as one: it may be anything, and a class of the program's derived from str."""
-    return value if type(value) is str else message_of(value)
-
-
 def message_of(error, text_of=str):
     # type: (Any, Callable[[Any], object]) -> str
-    """str(error), which may run the candidate's code: still inside its limits, and whatever it does it is only text."""
+    """str(error), which may run the candidate's code: still inside its limits, and whatever it does it is only text.
+    Likewise of what a script gives as a text: it may be anything, and a class of the program's derived from str."""
     try:
         text = text_of(error)
     except BaseException:
