@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from decimal import Decimal
 from typing import Any
 
@@ -33,6 +34,8 @@ CROSS: dict[str, tuple[Any, bool]] = {
     "an object of the other half's": (pandas.Series([HOME, 1]), True),
     "one in a list": (pandas.Series([[HOME, 1], None]), True),
     "one in a list that holds itself": (pandas.Series([circle(HOME), None]), True),
+    "one in a queue": (pandas.Series([deque([HOME, 1]), None]), True),
+    "one of its own in a queue": (pandas.Series([deque([HOME, OWN]), None]), False),
     "one of its own": (pandas.Series([HOME, OWN]), False),
     "one of its own in a list": (pandas.Series([[HOME, OWN], None]), False),
     "one of its own in a list that holds itself": (pandas.Series([circle(OWN), None]), False),

@@ -153,7 +153,12 @@ def test_frames_that_come_in_pieces_are_whole_when_their_last_byte_is_there():
 )
 def test_what_is_missing_is_asked_for_within_bounds(missing: int, asked: int, monkeypatch: pytest.MonkeyPatch):
     frame, sizes = frames.frame([bytes(missing)]), list[int]()
-    monkeypatch.setattr(os, "read", lambda _fd, size: sizes.append(size) or frame[:8])
+
+    def read(_fd: int, size: int) -> bytes:
+        sizes.append(size)
+        return frame[:8]
+
+    monkeypatch.setattr(os, "read", read)
     incoming = frames.Incoming(-1, 2 << 20)
     wait(incoming)
     assert incoming.whole() is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from cruxcell.analysis.parsing import CHECK, Invalid
-from cruxcell.jobs.program_module import MAIN, compiled, of_main, refuse_taken
+from cruxcell.jobs.program_module import MAIN, _LoadedOnce, compiled, of_main, refuse_taken
 
 IN_IT = "prices." + MAIN
 
@@ -18,6 +18,13 @@ def test_a_name_that_no_module_has_may_be_the_program_s(name: str):
 def test_a_name_that_a_module_has_may_not(name: str):
     with pytest.raises(Invalid, match=f"^module is '{name}', which this runtime has as a module of its own"):
         refuse_taken(name)
+
+
+def test_who_loads_it_a_second_time_hears_which_module_that_is():
+    said: list[str] = []
+    for name in ("price", "prices"):
+        _LoadedOnce("prices", said.append).find_spec(name)
+    assert said == ["the script loads the module prices a second time, and the program is in another process"]
 
 
 def test_the_module_itself_is_taken_as_the_main_one_in_it():

@@ -203,7 +203,8 @@ def test_what_is_awaited_in_a_loop_that_the_program_runs_is_a_task_of_that():
             steps += 1
             await asyncio.sleep(0)
 
-    loop = asyncio.new_event_loop()
+    loop, wrong = asyncio.new_event_loop(), list[Any]()
+    loop.set_exception_handler(lambda _, context: wrong.append(context))
     assert (loop.run_until_complete(main()), found) == (5, [loop])
-    assert awaited._loop is None
+    assert (awaited._loop, wrong) == (None, [])
     loop.close()

@@ -146,7 +146,8 @@ def test_a_place_is_told_by_identity_or_by_what_it_holds():
 def test_a_module_that_was_there_first_may_be_there_again():
     made = type(os)("made")
     assert _change(("name", "m", ""), True, made) == ("name", "m", "", True, None)
-    assert _change(("name", "m", ""), False, made)[0] == "refused"
+    how, why, *_ = _change(("name", "m", ""), False, made)
+    assert (how, why.rpartition("which ")[2]) == ("refused", "has its own (made): require IN_PROCESS")
 
 
 @pytest.mark.parametrize(("name", "told"), [("lent", ["f", "input", "stdin"]), ("builtins", ["f", "stdin"])])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 from typing import Any
 
@@ -55,6 +56,38 @@ def test_what_is_no_proxy_is_kept_whatever_refers_to_it():
     held = Held()
     held.take(2, type("Own", (list,), {})(), True)
     assert (len(held.present(True)), held.dead) == (1, {})
+
+
+def test_a_pointer_of_the_script_s_is_not_shown(other: Other):
+    pointer = ctypes.pointer(ctypes.c_int(1))
+    assert Shown(False).show(pointer) == 1  # of the candidate's, the script has an object without an address
+    with pytest.raises(TypeError, match="LP_c_int"):
+        Shown(True).show(pointer)
+    assert other.asked == []
+
+
+def test_a_method_is_known_whenever_it_is_taken_and_a_class_by_what_was_told():
+    one, two, shown = [1], [2], Shown(False)
+    assert [shown.show(each) for each in (one.append, one.append, one.pop, two.append)] == [1, 2, 3, 4]  # of C: anew
+    first, second = Shown(True), Shown(True)
+    assert [shown.show(each) for each in (first.show, first.show, first.known, second.show)] == [5, 5, 6, 7]
+    assert shown.of_other_classes() == ()
+    shown.kinds = {5: type(first.show), 6: int}
+    assert shown.of_other_classes() == (first.known,)
+    shown.release([6])
+    assert shown.kinds == {5: type(first.show)}
+
+
+def test_who_is_left_out_and_who_died_are_not_present(other: Other):
+    held, things = Held(), [other.thing(), other.thing()]
+    for number, thing in enumerate(things):
+        held.take(number, thing, True)
+    assert [each is things[1] for each in held.present(but={0})] == [True]
+    held._died(0)  # another object has its number by now
+    held._died(5)
+    assert (list(held.numbers()), held.dead) == ([0, 1], {})
+    held._living[1] = lambda: None  # it is dead, and nobody has been told yet
+    assert [each is things[0] for each in held.present()] == [True]
 
 
 def test_how_much_is_shown_and_held_is_bounded(other: Other, monkeypatch: pytest.MonkeyPatch):

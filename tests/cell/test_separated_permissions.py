@@ -47,6 +47,7 @@ def test_an_operator_is_done_by_its_own_method():
 def test_what_a_class_offers_is_what_object_does_not_have():
     cls = type("C", (), {"__eq__": lambda _a, _b: True, "__len__": lambda _: 0, "send": 1, "__hash__": None})
     assert set(operations.offered(cls)) == {"__eq__", "__len__", "send", "-__hash__"}
+    assert operations.offered(type("C", (), {"__add__": None})) == []
     assert operations.offered(object) == []
 
 

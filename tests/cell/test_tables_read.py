@@ -93,6 +93,9 @@ def test_what_is_read_has_types_of_tables_and_names_that_are_texts():
     for make, name, data in ((made_tables._of_numpy, "<U1", bytes(4)), (made_tables._masked, Text("Int64"), [1])):
         with pytest.raises(ValueError, match="an array that cannot be"):
             make(name, data)
+    for items in ([Text("a")], ("a",), ["a", 1]):
+        with pytest.raises(ValueError, match="items that cannot be"):
+            made_tables._items(items, str)
 
     class Number(int):  # which pandas would ask which is less
         __slots__ = ()

@@ -303,6 +303,8 @@ LIKES = [
     *(datetime(1, 1, 1, 1, tzinfo=timezone(timedelta(hours=2))), time(1, tzinfo=timezone.utc), time(1)),
     *(time(3, tzinfo=timezone(timedelta(hours=2))), time(3, tzinfo=timezone.utc), time(1, fold=1, tzinfo=timezone.utc)),
     *(time(23, tzinfo=timezone(timedelta(hours=-2))), time(1, 0, 0, 5, tzinfo=timezone.utc)),
+    # A day and so many seconds, and so many without the bits that a day's have.
+    *(time(18, 13, 16, tzinfo=timezone(timedelta(hours=-23, minutes=-59))), time(5, 47, 44, tzinfo=timezone.utc)),
     *(time(1, 0, 0, 999_999, timezone.utc), time(1, 0, 1, tzinfo=timezone.utc)),
     *(time(1, tzinfo=timezone(timedelta(microseconds=1))), NOON.replace(tzinfo=timezone(timedelta(microseconds=1)))),
     NOON.replace(microsecond=1, tzinfo=timezone(timedelta(microseconds=1))),  # as in UTC without
