@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from datetime import date
 from decimal import Decimal
@@ -11,7 +12,8 @@ from types import SimpleNamespace
 import numpy
 import pytest
 from cruxcell.jobs.separated.proxies import facts
-from cruxcell.jobs.separated.proxies.doubts import Doubts
+from cruxcell.jobs.separated.proxies.doubts import Doubts, _may_cross_alone, has_nothing_to_say, is_bare
+from cruxcell.jobs.separated.proxies.proxy_classes import make_class
 from equal_objects import Candidate, connected, of_a_class  # noqa: F401 - a fixture among them
 
 
@@ -156,3 +158,43 @@ def test_nor_is_it_asked_by_the_harness_or_of_what_is_another_s(other: Candidate
     assert other.asked == []
     other.equal = True
     assert (one != one) is False
+
+
+OF_THE_SCRIPT = {"__module__": "__main__"}
+SAYS = {"__eq__": lambda _one, _other: True}
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_so"),
+    [
+        (object, True),
+        (type("Own", (), OF_THE_SCRIPT), True),
+        (type("Own", (type("Base", (), OF_THE_SCRIPT),), OF_THE_SCRIPT), True),
+        (type("Own", (), {**OF_THE_SCRIPT, **SAYS}), False),
+        (type("Own", (type("Base", (), {**OF_THE_SCRIPT, **SAYS}),), OF_THE_SCRIPT), False),
+        (type("Own", (), {"__module__": "elsewhere"}), False),
+        (type("Own", (type("Base", (), {"__module__": "elsewhere"}),), OF_THE_SCRIPT), False),
+        (type("Meta", (type,), {})("Own", (), OF_THE_SCRIPT), False),
+    ],
+)
+def test_a_class_of_the_script_s_that_says_nothing_of_equality_is_bare(kind: type, is_so: bool):
+    assert (is_bare(kind()), has_nothing_to_say(kind())) == (is_so, is_so)
+
+
+@pytest.mark.parametrize(
+    ("value", "has_nothing"),
+    [
+        (date(2024, 1, 2), True), (deque([1]), True), (deque([len]), False), (8, False), (re.ASCII, False),
+        (type("date", (), {"__module__": "datetime"})(), False),
+    ],
+)  # fmt: skip
+def test_values_of_the_library_have_nothing_to_say(value: object, has_nothing: bool):
+    assert has_nothing_to_say(value) is has_nothing
+
+
+def test_what_the_other_half_knows_may_be_compared_there(other: Candidate):
+    cls = of_a_class(other)
+    known = [cls, int, other.thing(cls, 5, None), object(), 8]
+    assert [_may_cross_alone(each) for each in (*known, Doubts, Doubts(), len)] == [True] * 5 + [False] * 3
+    value = list.__new__(make_class("A", 7, (list,), [], [], None))
+    assert _may_cross_alone(value)
