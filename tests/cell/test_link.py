@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from cruxcell.jobs.separated.exchange import link as links
-from cruxcell.jobs.separated.exchange.link import TOO_LARGE, VALUE, Broken, Link, Unsent
+from cruxcell.jobs.separated.exchange.link import QUIET, TOO_LARGE, VALUE, Broken, Link, Unsent
 from cruxcell.jobs.separated.exchange.one_thread import QUESTION, RAISED
 from cruxcell.protocol import frames
 from cruxcell.values.canonical import TooLarge
@@ -245,6 +245,24 @@ def test_what_is_too_large_is_not_sent(other: Other, monkeypatch: pytest.MonkeyP
     other.send(message(QUESTION, 1, text("much"), b"N"), message(VALUE, 2, EIGHT))
     assert link.ask("names", None) == 8
     assert [record[0] for record in other.got()] == [QUESTION, TOO_LARGE]
+
+
+@pytest.mark.parametrize(
+    ("operation", "raises", "news", "kind"),
+    [("special", False, False, QUIET), ("special", False, True, VALUE), ("special", True, False, RAISED),
+     ("special", False, None, VALUE), ("much", False, False, VALUE)],
+)  # fmt: skip
+def test_an_answer_says_that_there_is_nothing_beside_it(
+    other: Other, operation: str, raises: bool, news: bool | None, kind: bytes
+):
+    link = end()
+    link._permits = None
+    link.more["much"] = lambda *_: 8
+    link._run = lambda *_: (1 // 0) if raises else 8
+    link.has_news = None if news is None else lambda: bool(news)
+    other.send(message(QUESTION, 1, text(operation), b"N", text("__len__")), message(QUIET, 1, EIGHT))
+    assert link.exchange("names", [None]) == (QUIET, 8)
+    assert [record[0] for record in other.got()] == [QUESTION, kind]
 
 
 @pytest.mark.parametrize("size", [0, 13, 20, 24, 30])

@@ -150,7 +150,7 @@ class Asked(Link):
     """The test's half; all that it tells and asks is in `done`."""
 
     def __init__(self, done: list[Any]) -> None:
-        self.done, self.open, self.is_reader = done, 0, False
+        self.done, self.open, self.is_reader, self.is_quiet = done, 0, False, False
         self.threads = SimpleNamespace(reads=lambda: self.is_reader, outside=lambda function: function())
         self.told: dict[str, Any] = {}
 
@@ -226,6 +226,19 @@ def test_what_goes_with_a_question(asking: Any, done: list[Any], parts: dict[str
     assert asking.exchange("call", [5]) == (b"v", 7)
     assert done == expected
     assert asking._figures is None or asking._figures.is_old
+
+
+def test_who_says_that_there_is_nothing_is_not_asked_again(
+    asking: Any, done: list[Any], monkeypatch: pytest.MonkeyPatch
+):
+    asking.files, asking._listener = files(done, []), listener(done, [])
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    questions = [("printed", "stdout"), ("made_files",), ("heard",)]
+    for is_quiet, asked in [(False, questions), (True, questions), (True, []), (False, questions), (True, [])]:
+        asking._link.is_quiet = is_quiet
+        done.clear()
+        asking.exchange("call", [5])
+        assert [each for each in done[done.index("call") :] if each in questions] == asked
 
 
 def test_in_a_finalizer_in_the_thread_that_reads_nothing_does(asking: Any, done: list[Any]):

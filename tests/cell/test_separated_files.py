@@ -329,3 +329,23 @@ def test_what_cannot_be_put_is_still_the_script_s(halves: Halves, monkeypatch: p
     halves.ask("a", run=lambda: halves.do(("a", "other")))
     assert (halves.test / "a").read_text() == "first"
     assert not halves.passed.is_made_there("a")
+
+
+def test_what_is_new_is_told_to_who_asks_for_it(halves: Halves):
+    made, file = halves.made, halves.program / "new"
+    file.write_text("a")
+    assert not made.has_news()  # nobody has asked
+    assert made.made(None)[0] == "new"
+    assert not made.has_news()
+    file.write_text("other")
+    assert [made.has_news(), made.has_news(), made.made(None)[1]] == [True, True, b"other"]
+    assert (made.has_news(), made.made(None)) == (False, [])
+
+
+def test_nobody_waits_for_who_looks_for_what_is_new(halves: Halves):
+    made = halves.made
+    assert (made.made(None), made.has_news()) == ([], False)
+    (halves.program / "new").write_text("a")
+    with made._lock:
+        assert (made.has_news(), made.made(None)) == (True, [])
+    assert made.made(None)[0] == "new"

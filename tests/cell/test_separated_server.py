@@ -7,6 +7,7 @@ import datetime
 import io
 import sys
 import threading
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -178,3 +179,14 @@ def test_streams_are_lent_and_given_back(server: _Server, monkeypatch: pytest.Mo
     for stdin, function, expected in [(lent, None, (lent, ask)), (None, asks, (own, asks)), (None, None, (own, ask))]:
         server.lend(None, stdin, function)
         assert (sys.stdin, builtins.input) == expected
+
+
+def test_there_are_news_where_one_of_three_has_some_or_cannot_say(server: _Server):
+    def fails() -> bool:
+        raise OSError
+
+    quiet, news, broken = [SimpleNamespace(has_news=each) for each in (lambda: False, lambda: True, fails)]
+    for each, expected in [(quiet, False), (news, True), (broken, True)]:
+        server._news = (quiet, each, quiet)  # type: ignore[assignment]
+        assert server.link.has_news is not None
+        assert server.link.has_news() is expected

@@ -10,7 +10,7 @@ from cruxcell.jobs.separated.crossing.exceptions import answered
 from cruxcell.jobs.separated.exchange import permissions
 from cruxcell.jobs.separated.exchange.alongside import Alongside
 from cruxcell.jobs.separated.exchange.leaving import Leaving
-from cruxcell.jobs.separated.exchange.link import TOO_LARGE, Broken, Link, Unsent, connect
+from cruxcell.jobs.separated.exchange.link import QUIET, TOO_LARGE, VALUE, Broken, Link, Unsent, connect
 from cruxcell.jobs.separated.exchange.partners import Partners, may_begin
 from cruxcell.jobs.separated.exchange.refills import Refills
 from cruxcell.jobs.separated.exchange.steady import Steady
@@ -59,7 +59,7 @@ class ScriptLink(Leaving, Link):
         lent = Lent()
         Link.__init__(self, True, lambda asked, *given: permissions.run(lent.stands_for(asked), *given), self._may)
         Leaving.__init__(self, context, token)
-        self._namespace = namespace
+        self._namespace, self.is_quiet = namespace, False  # is there nothing beside the last answer?
         self._source = ""
         self.alongside = Alongside(self, context.stdout, context.stderr)
         self._names = ProgramNames(self, namespace, namespace if of_program is None else of_program)
@@ -295,7 +295,8 @@ class ScriptLink(Leaving, Link):
             self.leave(end, "the script hands over more than may cross at once (%s)" % error)
         if kind == TOO_LARGE and operation != "states":
             self.leave(messages.NOT_PLAIN, "the candidate returned more than may cross at once (%s)" % value)
-        return kind, value
+        self.is_quiet = kind == QUIET
+        return VALUE if self.is_quiet else kind, value
 
     def call(self, target, arguments, keywords):
         # type: (Any, tuple[Any, ...], dict[str, Any]) -> Any

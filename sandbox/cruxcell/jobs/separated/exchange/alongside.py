@@ -38,6 +38,7 @@ class Alongside:
         self._figures = None  # type: SharedFigures | None
         self._redirected = None  # type: Redirected | None
         self._lock = _RLock()
+        self._asked = set()  # type: set[tuple[str, ...]]  # what is asked for after answers
 
     def begin(self, lender, files, listener, figures, redirected):
         # type: (Lender, PassedFiles, Listener, SharedFigures, Redirected) -> None
@@ -56,14 +57,16 @@ class Alongside:
         if self._link.threads.reads():
             return self._link.exchange_or_leave(operation, fields)  # type: ignore[no-any-return]
         heard, streams = self._one_at_a_time(self._before, fields)
+        is_quiet = False
         try:
             kind, value = self._link.exchange_or_leave(operation, fields)
+            is_quiet = self._link.is_quiet
         finally:
             self._heard = heard if self._link.depth() else streams
         if self._figures is not None:
             self._figures.is_old = True
         if streams or self.files is not None or self._listener is not None or self._borrows:
-            self._one_at_a_time(self._after, streams)
+            self._one_at_a_time(self._after, streams, is_quiet)
         if self._redirected is not None and operation == "special":
             self._redirected.follow(fields[1], value)
         return kind, value
@@ -183,18 +186,20 @@ class Alongside:
 
     # ---- after -----------------------------------------------------------------------------------------------------
 
-    def _after(self, names):
-        # type: (Any) -> None
-        self._take({name: self._stream(name) for name in names}, self.files)
+    def _after(self, names, is_quiet=False):
+        # type: (Any, bool) -> None
+        self._take({name: self._stream(name) for name in names}, self.files, is_quiet)
 
-    def _take(self, streams, files):
-        # type: (dict[str, Any], PassedFiles | None) -> None
-        """What the program has printed to these, written, warned of and logged since the last time."""
+    def _take(self, streams, files, is_quiet=False):
+        # type: (dict[str, Any], PassedFiles | None, bool) -> None
+        """What the program has printed to these, written, warned of and logged since the last time. `is_quiet`: it has
+        said that there is nothing of what it was asked for before."""
         for name, stream in streams.items():
-            self._hear(name, stream)
-        if files is not None:
+            if not (is_quiet and self._has_asked("printed", name)):
+                self._hear(name, stream)
+        if files is not None and not (is_quiet and self._has_asked("made_files")):
             files.take(self._told_of("made_files"))
-        if self._listener is not None:
+        if self._listener is not None and not (is_quiet and self._has_asked("heard")):
             self._show(self._listener.hear, self._told_of("heard"))
         if self._lender is not None and self._lender.borrows:
             self._lender.take(self._told_of)
@@ -205,6 +210,13 @@ class Alongside:
         told = self._link.tell(*asked)
         self._link.has_answered = self._link.has_answered or bool(told)
         return told
+
+    def _has_asked(self, *asked):
+        # type: (str) -> bool
+        """Before this time, which is another from now on."""
+        has_asked = asked in self._asked
+        self._asked.add(asked)
+        return has_asked
 
     def _hear(self, name, stream):
         # type: (str, Any) -> None

@@ -36,6 +36,7 @@ CHANNEL = messages.CHANNEL_DESCRIPTOR
 MAX_MESSAGE = 16 << 20
 MAX_NESTED = 64  # questions that are open at a time
 VALUE, TOO_LARGE = b"v", b"t"
+QUIET = b"n"  # a value, and there is nothing of what the test asks for after each answer
 _HEAD = struct.Struct("<II")
 # What reading what is no message may raise.
 _WRONG = (struct.error, ArithmeticError, BufferError, LookupError, TypeError, ValueError, RecursionError)
@@ -70,6 +71,7 @@ class Link:
         self.before_answer = None  # type: Callable[[], None] | None
         self.pickles = None  # type: Any  # what becomes of pickles that hold objects of the other half's
         self.has_cancelled = False  # has this half thrown into the other what cancels there, or does it expect that?
+        self.has_news = None  # type: Callable[[], bool] | None  # is there something that the test asks for afterwards?
         self.named = frozenset()  # type: frozenset[str]  # the names with two underscores that the script has
 
     def share(self):
@@ -136,7 +138,7 @@ class Link:
 
     def answer_to(self, number, kind, answered, values):
         # type: (int, bytes, int, list[Any]) -> tuple[bytes, Any]
-        if kind not in (VALUE, RAISED, TOO_LARGE) or answered != number:
+        if kind not in (VALUE, QUIET, RAISED, TOO_LARGE) or answered != number:
             raise Broken("an answer to another question")
         if len(values) != 1 or (kind == RAISED and not isinstance(values[0], BaseException)):
             raise Broken("an answer that is none")
@@ -159,6 +161,7 @@ class Link:
         if self.depth() > MAX_NESTED:
             raise Broken("too many questions")
         threads = self.threads
+        may_be_quiet = self.has_news is not None and fields[0] in _WITH_NEWS
         kind, values = VALUE, []  # type: bytes, list[Any]
         try:
             values.append(self.objects.by_name.answered(threads.outside(self._perform, fields)))
@@ -171,6 +174,8 @@ class Link:
         del fields[:]
         if self.before_answer is not None:
             self.before_answer()
+        if may_be_quiet and kind == VALUE and not self.has_news():  # type: ignore[misc]
+            kind = QUIET
         try:
             threads.send(kind, number, values)
         except Unsent as error:
@@ -370,6 +375,7 @@ _U32 = struct.Struct("<I")
 # Of a frame of three fields: its size, the first one, the length of the second, and how that begins (_HEAD).
 _BEGIN = struct.Struct("<IIcIII")
 _LARGE = 1 << 16
+_WITH_NEWS = frozenset(["call", "special", "get", "set", "del", "drive", "members"])  # what asks for it afterwards
 _ATTRIBUTES = {"get": getattr, "set": setattr, "del": delattr}
 
 

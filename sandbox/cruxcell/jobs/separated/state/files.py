@@ -10,6 +10,7 @@ expected. Files and folders cross, no links, and nothing hidden at the top (`.ca
 
 import os
 import sys
+from _thread import allocate_lock as _lock
 from stat import S_IFMT
 
 from cruxcell.jobs.separated.state.folders import IS_FOLDER, IS_GONE, NOTHING_ABOUT, OF_ITS_OWNER, Folder, is_path
@@ -268,6 +269,20 @@ class ProgramFiles:
         self._working = self._folder.below(".")  # as the script has it
         for path in self._folder.present():
             self._folder.told(path)
+        self._is_asked, self._found = False, []  # type: bool, list[Any]  # what `made` is about to tell
+        self._lock = _lock()
+
+    def has_news(self):
+        # type: () -> bool
+        """Is there something to tell who has asked before?"""
+        if not self._lock.acquire(False):
+            return True
+        try:
+            if self._is_asked and not self._found:
+                self._found = self._made()
+            return bool(self._found)
+        finally:
+            self._lock.release()
 
     def have(self, _target, working, *told):
         # type: (object, Any, Any) -> None
@@ -285,6 +300,16 @@ class ProgramFiles:
         # type: (object) -> list[Any]
         """Path, content and more of what the program has made, changed or removed since this was asked; not of what is
         larger than may cross."""
+        if not self._lock.acquire(False):  # another thread looks, or this one in the midst of which a finalizer asks
+            return []
+        try:
+            found, self._found, self._is_asked = self._found, [], True
+            return found or self._made()
+        finally:
+            self._lock.release()
+
+    def _made(self):
+        # type: () -> list[Any]
         folder, present, room = self._folder, self._folder.present(), _MOST_BYTES
         told = [each for path in folder.gone(present) for each in folder.told(path)]
         for path in sorted(present):

@@ -217,6 +217,10 @@ class Heard:
         name = str(logger.name)
         return any(each == "root" or (name + ".").startswith(each + ".") for each in self._heard)
 
+    def has_news(self):
+        # type: () -> bool
+        return bool(self._warned or self._logged)
+
     def heard(self, _target):
         # type: (object) -> list[Any]
         """What the program has warned of and logged since this was asked, if somebody listens to that."""

@@ -90,6 +90,10 @@ class Streams:
         """What was printed there since the last time this was asked, as it was written."""
         return self._heard[name].take()
 
+    def has_news(self):
+        # type: () -> bool
+        return any(each.has_parts() for each in self._heard.values())
+
     def streams(self, _target):
         # type: (object) -> list[Any] | None
         """What the program has put in the place of its streams, None of one that is its own; None if it names none."""
@@ -116,6 +120,10 @@ class HeardStream:
         # type: (Iterable[str]) -> None
         for line in lines:
             self.write(line)
+
+    def has_parts(self):
+        # type: () -> bool
+        return bool(self._parts)
 
     def take(self):
         # type: () -> tuple[str, ...]
