@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections import Counter, deque
 from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from ipaddress import ip_address, ip_network
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from uuid import UUID
 
 import numpy
 import pandas
@@ -199,6 +203,18 @@ def test_an_object_with_an_array_that_a_class_gives_again_is_not_another(other: 
         ([90], [timedelta(seconds=90)], True),
         ([date(2024, 5, 6)], [2024, 5, 6], True),
         ([date(2024, 5, 6)], [2024, 5], False),
+        (["a/b c"], [Path("a/b c")], True),
+        (["a/b c"], [Path("a/b")], False),
+        ([Path("a")], [Path("a")], True),
+        ([Path("/a")], ["/a"], True),
+        ([r"\d+"], [re.compile(r"\d+")], True),
+        ([r"\d+"], [re.compile(r"\d")], False),
+        (["00000000-0000-0000-0000-000000000005"], [UUID(int=5)], True),
+        (["::1", "10.0.0.0/8"], [ip_address("::1"), ip_network("10.0.0.0/8")], True),
+        (["10.0.0.1"], [ip_address("10.0.0.2")], False),
+        (["2024-05-06"], [pandas.Timestamp("2024-05-06")], True),
+        (["2024-05-06"], [pandas.Timestamp("2024-05-07")], False),
+        (["/a" * 150], [Path("/a" * 150)], False),  # which none looks through
     ],
 )
 def test_a_value_is_shown_by_no_more_than_what_it_is_in_another_form(values: list[Any], held: list[Any], are: bool):

@@ -1,4 +1,5 @@
-"""What a value is in another form: the numbers and words in a text, another type of number, the fields of a date."""
+"""What a value is in another form: the numbers and words in a text, another type of number, the fields of a date, the
+text of a path."""
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +17,14 @@ _FIELDS = {
     ("datetime", "time"): _OF_TIMES,
     ("datetime", "timedelta"): ("days", "seconds", "microseconds"),
     ("fractions", "Fraction"): ("numerator", "denominator"),
+    ("pandas", "Timestamp"): (*_OF_DATES, *_OF_TIMES),
 }  # type: dict[tuple[str, str], tuple[str, ...]]
+# What is made of a text, and gives that again.
+_TEXTS = {
+    ("re", "Pattern"): lambda pattern: pattern.pattern,
+    **dict.fromkeys([("pathlib", "PosixPath"), ("pathlib", "PurePosixPath"), ("uuid", "UUID")], str),
+    **dict.fromkeys([("ipaddress", name % v) for name in ("IPv%dAddress", "IPv%dNetwork") for v in (4, 6)], str),
+}  # type: dict[tuple[str, str], Any]
 _NUMBERS = frozenset([("builtins", "int"), ("builtins", "float"), ("decimal", "Decimal")])
 
 
@@ -32,8 +40,10 @@ def readings_of(value):
     """The forms of a value, each as the numbers and words in it; none of what has no other form."""
     kind = type(value)
     if kind is str:
-        return _readings_of_text(value.strip()) if len(value) <= _LONGEST else []
-    name = kind.__module__, kind.__name__
+        return [{value}, *_readings_of_text(value.strip())] if len(value) <= _LONGEST else []
+    name = kind.__module__.partition(".")[0], kind.__name__
+    if name in _TEXTS:
+        return [{_TEXTS[name](value)}]
     if name not in _NUMBERS and name not in _FIELDS:
         return []
     parts = [getattr(value, each) for each in _FIELDS[name]] if name in _FIELDS else [value]
