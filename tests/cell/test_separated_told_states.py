@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from array import array
 from typing import Any
 
+import numpy
 import pytest
 from cruxcell.jobs.separated.crossing.numbered import Shown
 from cruxcell.jobs.separated.crossing.told_states import ToldStates, unshared
@@ -16,6 +18,10 @@ class Thing:
 
 class Slotted(Thing):
     __slots__ = ("a", "b")
+
+
+class Text(bytes):
+    pass
 
 
 class Items(list):  # type: ignore[type-arg]
@@ -55,6 +61,29 @@ def test_what_holds_something_else_has_changed_since(name: str, before: object, 
     assert changed == [1]
     assert states.changed(time)[1:] == [1]  # for who has not heard it
     assert states.changed(later)[1:] == []
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        bytearray(b"a"),
+        array("b", b"a"),
+        memoryview(b"a"),
+        numpy.frombuffer(b"a", numpy.uint8),
+        Text(b"a"),
+        [array("b", b"a")],
+    ],
+    ids=lambda each: type(each).__name__,
+)
+def test_what_shows_the_memory_of_bytes_is_not_those_bytes(after: object):
+    one = Thing(x=[b"a"] if type(after) is list else b"a", s="s")
+    _, states = told(one)
+    time, *changed = states.changed(0)
+    assert changed == []
+    one.x = after  # type: ignore[attr-defined]
+    later, *changed = states.changed(time)
+    assert changed == [1]
+    assert states.changed(later)[1:] == [1]  # which may be another at any time
 
 
 def test_what_is_changed_in_place_or_in_a_slot_has_changed():

@@ -4,6 +4,7 @@ from marshal import dumps
 
 from cruxcell.jobs.separated.crossing.classes import holders_of
 from cruxcell.jobs.separated.crossing.numbered import Shown  # noqa: F401 - in type comments
+from cruxcell.jobs.separated.proxies.equality import ATOMS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,10 +65,30 @@ def _bytes_of(value, holders):
         return None
     try:
         held = attributes(value) if attributes is not None else None
-        found = dumps([held, *[slot(value) for _, slot in slots]] if slots else held, _IN_FULL)
+        state = [held, *[slot(value) for _, slot in slots]] if slots else held
+        found = dumps(state, _IN_FULL)
     except (AttributeError, ValueError):  # a slot that holds nothing; of a type of its own, or too deep
         return None
-    return found if len(found) <= _LARGEST else None
+    if len(found) > _LARGEST or (_BYTES in found and not _holds_atoms_alone(state)):
+        return None
+    return found
+
+
+_BYTES = b"s"  # in that format what bytes begin with, and an array of the same bytes, whatever its type and shape are
+
+
+def _holds_atoms_alone(state):
+    # type: (Any) -> bool
+    pending = [state]
+    for each in pending:
+        kind = type(each)
+        if kind is dict:
+            pending += [*each.keys(), *each.values()]
+        elif kind in (list, tuple, set, frozenset):
+            pending += each
+        elif kind not in ATOMS:
+            return False
+    return True
 
 
 def unshared(value):
