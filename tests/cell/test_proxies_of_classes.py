@@ -6,7 +6,7 @@ import dataclasses
 import sys
 import threading
 import unittest
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import Any
 
 import pytest
@@ -156,3 +156,9 @@ def test_fields_of_a_dataclass(either: Other, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delitem(sys.modules, "dataclasses")  # nobody here wants to see them
     assert not hasattr(type(thing), "__dataclass_fields__")
     assert len(either.asked) == asked
+
+
+def test_a_method_leads_the_program_alone_to_its_function(either: Other):
+    """What the script has leads to nothing that the program has not handed out."""
+    assert ("__func__" in own_dict(type(either.thing(stands=MethodType)))) is not either.is_test
+    assert "__func__" not in own_dict(type(either.thing(stands=FunctionType)))

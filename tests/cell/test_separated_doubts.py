@@ -56,6 +56,13 @@ def test_what_it_is_asked_about_leaves_it_to_other_classes_what_equals_it(
     assert other.asked == ([("special", one, "__eq__", value)] if is_asked else [])
 
 
+def test_a_class_is_asked_about_other_classes(other: Candidate):
+    one, another = of_a_class(other), of_a_class(other)
+    other.doubts.are_different(one, another, SimpleNamespace(f_globals={}))
+    other.doubts.clear_up(other)
+    assert other.asked == [("special", one, "__eq__", another)]
+
+
 @pytest.mark.parametrize("number", [0, 63, 64])
 def test_so_many_comparisons_are_asked_about(other: Candidate, number: int):
     one = other.thing(of_a_class(other), 5, {"x": 1})
@@ -104,6 +111,7 @@ def test_what_a_class_alone_says_is_equal_is_doubtful(
 def test_of_several_that_are_doubtful_the_first_of_each_test_is_named():
     tests = ["a", "a", "b"]
     doubts = Doubts(lambda: tests.pop(0))
+    doubts.says_equal(None, SimpleNamespace(f_globals={"__name__": "cruxcell.values.x"}))
     for one in (5, "text", None):
         doubts.says_equal(one, SimpleNamespace(f_globals={}))
     whys = doubts.clear_up(SimpleNamespace())

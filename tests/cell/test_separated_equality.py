@@ -90,8 +90,7 @@ def test_two_objects_of_a_class_that_the_script_knows_may_hold_the_same(
         # What they hold is asked for before the class is: its `__eq__` may make them the same.
         assert other.asked == [("states", None, left, right), ("special", left, "__eq__", right)]
         assert other.compared_by_identity is (says and not are_equal)
-    other.doubts.clear_up(other)
-    assert other.refused is (says and not are_equal)
+    assert bool(other.doubts.clear_up(other)) is (says and not are_equal)
 
 
 def array(*items: object, **how: Any) -> Any:

@@ -139,6 +139,8 @@ def test_bytes_and_folders_of_files():
     assert "names '..'" in fault(run(files={"..": bytes(most + 1)}), around=Around(Setting(), ROOM))
     deep = {f"{n}/a/b/c/d": b"" for n in range(64)}
     assert fault(run(files=deep)) == ""
+    two = {f"{n}/a/b/c/d": b"" for n in range(62)} | {f"a/1/2/3/4/5/6/7/{name}": b"" for name in "xy"}
+    assert fault(run(files=two)) == ""  # both in the last folder of as many as may be
     wide = {f"{n}/a/b/c/d": b"" for n in range(63)} | {"63/a/b/c/d/e": b""}
     assert fault(run(files=wide)) == "files are in more than 256 folders"
 
