@@ -196,6 +196,7 @@ TESTS = {
     "cruxcell/jobs/separated/rules/configurations.py": [*_TEXTS, *_PAIRS],
     "cruxcell/jobs/separated/rules/databases.py": ["cell/test_separated_databases.py", *_PAIRS],
     "cruxcell/jobs/separated/rules/by_libraries.py": ["cell/test_separated_by_libraries.py", *_PAIRS],
+    "cruxcell/jobs/separated/rules/truths.py": ["cell/test_separated_truths.py", *_PAIRS],
     "cruxcell/jobs/separated/rules/memory.py": ["cell/test_separated_memory.py", *_PAIRS],
     "cruxcell/jobs/separated/rules/docstrings.py": ["cell/test_separated_doctests.py", *_PAIRS],
     "cruxcell/jobs/separated/proxies/libraries.py": ["cell/test_separated_libraries.py", *_PAIRS],

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from cruxbox import Client, Limits, ScriptCheck, Task
+from cruxbox import Client, Limits, Outcome, ScriptCheck, Task
 
 pytestmark = [
     pytest.mark.kernel,
@@ -118,6 +118,35 @@ def test_a_table_without_end_fails(client: Client):
     lie = "import pandas as pd\ndef task_func(df): return pd.DataFrame(index=pd.RangeIndex(10**15))\n"
     [text] = judged(client, {"long": (lie, SCRIPT)}).values()
     assert text.split()[0] in ("FAILED", "TIMED_OUT", "MEMORY_LIMIT"), text
+
+
+# Arrays whose comparison with anything gives another, and what a script makes of that.
+ARRAYS = ["pd.array(['a'])", "pd.array([None], 'Int64')", "pd.array([], 'Int64')", "pd.Index([1, 4], dtype='Int64')"]
+ASSERTED = [
+    "assert r == 4",
+    "assert not r != 4",
+    "if r != 4: raise AssertionError",
+    "assert [r] == [4]",
+    "assert r in (4, 5)",
+]
+
+
+def test_no_array_is_what_any_script_expects(client: Client):
+    program, names = (
+        "import pandas as pd\ndef task_func():\n    return {}\n",
+        [(a, b) for a in ARRAYS for b in ASSERTED],
+    )
+    tasks = [
+        Task(
+            program.format(array),
+            [ScriptCheck(f"r = task_func()\n{asserted}\n", "task_func")],
+            runtime="sci",
+            limits=LIMITS,
+        )
+        for array, asserted in names
+    ]
+    passed = [name for name, verdict in zip(names, client.check(tasks)) if verdict.outcome is Outcome.PASSED]
+    assert passed == []
 
 
 # Arrays that come to hold what the script makes to compare with.

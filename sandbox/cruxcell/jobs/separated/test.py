@@ -11,6 +11,7 @@ from cruxcell.jobs.separated.rules.configurations import follow_expressions
 from cruxcell.jobs.separated.rules.databases import Databases
 from cruxcell.jobs.separated.rules.submodules import import_submodules
 from cruxcell.jobs.separated.rules.texts import Texts
+from cruxcell.jobs.separated.rules.truths import follow_truths
 from cruxcell.jobs.separated.script_link import ScriptLink
 from cruxcell.jobs.suite_base import is_well, run_main
 from cruxcell.jobs.suites import open_suite
@@ -53,6 +54,7 @@ def run_test(context, fields, is_rehearsal=False):
             link.texts.decline = link.decline_text
             Databases(link).follow(link.texts)
             follow_expressions(link.texts)
+            follow_truths(link.texts)
         link.provide(script, suite, fields[1].decode(), bool(flags & REDEFINED))
         import_submodules(script, suite.code)
         refuse_loading(suite.program_module, suite.of_program, link.refuse)
