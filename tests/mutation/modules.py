@@ -186,7 +186,8 @@ TESTS = {
         *_PAIRS,
     ],
     "cruxcell/jobs/separated/proxies/equality.py": [
-        "cell/test_separated_equality.py", "cell/test_separated_notes.py", *_PROXIES, *_PAIRS,
+        "cell/test_separated_equality.py", "cell/test_separated_item_by_item.py", "cell/test_separated_notes.py",
+        *_PROXIES, *_PAIRS,
     ],
     "cruxcell/jobs/separated/crossing/exceptions.py": [_ERRORS, "cell/test_separated_classes.py", *_OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/proxies/shared_names.py": [
@@ -220,7 +221,7 @@ TESTS = {
     "cruxcell/jobs/separated/state/folders.py": ["cell/test_separated_folders.py", *_FILES, *_PAIRS],
     "cruxcell/jobs/separated/state/changed_times.py": ["cell/test_separated_changed_times.py", *_PAIRS],
     "cruxcell/jobs/separated/state/listening.py": ["cell/test_separated_listening.py", *_PAIRS],
-    "cruxcell/jobs/separated/proxies/item_by_item.py": ["cell/test_separated_equality.py", *_PAIRS],
+    "cruxcell/jobs/separated/proxies/item_by_item.py": ["cell/test_separated_item_by_item.py", *_PAIRS],
     "cruxcell/jobs/separated/proxies/readings.py": ["cell/test_separated_equality.py", *_PAIRS],
     "cruxcell/jobs/separated/exchange/link.py": ["cell/test_link.py", "cell/test_link_asking.py", *_PAIRS],
     "cruxcell/jobs/separated/crossing/numbered.py": ["cell/test_separated_numbered.py", *_OBJECTS, *_PAIRS],

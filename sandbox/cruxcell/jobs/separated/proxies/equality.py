@@ -74,12 +74,13 @@ def are_equal(one, other):
     # type: (Any, Any) -> bool
     """Also of containers that hold themselves, as a list does whose nodes are lists that name each other, and of those
     that hold arrays or tables, whose `==` says of each item whether it is the same."""
+    kinds = {id(type(each)): each for each in (*parts_of(one), *parts_of(other))}  # metaclasses may give types no hash
+    if any(map(is_of_items, kinds.values())):
+        return _are_alike(one, other)
     try:
-        if one == other:
-            return True
+        return bool(one == other)
     except (RecursionError, TypeError, ValueError):
         return _are_alike(one, other)
-    return any(map(is_of_items, parts_of(one))) and _are_alike(one, other)
 
 
 def _are_alike(one, other):

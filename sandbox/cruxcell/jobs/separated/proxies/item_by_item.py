@@ -42,7 +42,9 @@ def pairs_of(one, other):
             are_the_same = one.equals(other)
         else:
             are_the_same = (one != other).nnz == 0 if package == "scipy" else (one == other).all()
-    except (TypeError, ValueError, AttributeError):  # of types that numpy does not compare
+    except RecursionError:
+        raise
+    except Exception:  # of types that numpy or pandas does not compare
         return None
     return [] if are_the_same else None
 
@@ -57,7 +59,9 @@ def items_of(value):
     package = _package_of(value)
     if not package or value.size > _MOST_ITEMS:
         return [value]
-    if package == "scipy":
-        return value.data.tolist()  # type: ignore[no-any-return]
+    if package == "scipy":  # several numbers for one place are their sum, and one that is none in it holds nothing
+        found = value.tocsr(copy=True)
+        found.sum_duplicates()
+        return found.data.tolist()  # type: ignore[no-any-return]
     array = value if package == "numpy" else value.to_numpy()
     return [*getattr(value, "columns", ()), *array.ravel().tolist()]
