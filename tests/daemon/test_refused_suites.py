@@ -243,6 +243,24 @@ def test_c(money):
 """
 
 
+ASKED_FOR = """
+import pytest
+@pytest.fixture{scope}
+def kept():
+    assert Money(1) < 2
+@pytest.fixture
+def money():
+    return Money(1)
+def test_a(request):
+    assert request.getfixturevalue("money").value == 1
+def test_b(request):
+    request.getfixturevalue("kept")
+def test_c(request):
+    with pytest.raises(AssertionError):
+        request.getfixturevalue("kept")
+"""
+
+
 def test_what_is_declined_is_no_failure_that_is_expected(native: Client, with_pytest: Client):
     verdict = ask(native, EXPECTING.format(of_class="pass"), "unittest")
     assert [test.outcome for test in verdict.tests] == [Ended.ERROR, Ended.ERROR, Ended.ERROR, Ended.PASSED]
@@ -257,6 +275,9 @@ def test_what_would_end_more_than_a_test_ends_the_suite(native: Client, with_pyt
         verdict = ask(with_pytest, EXPECTED.format(scope=scope, first="assert Money(1) < 2"), "pytest")
         assert (verdict.outcome, verdict.detail) == (Outcome.FAILED, SAID)
         assert [test.outcome for test in verdict.tests] == [Ended.ERROR, Ended.ERROR]
+        verdict = ask(with_pytest, ASKED_FOR.format(scope=scope), "pytest")
+        assert (verdict.outcome, verdict.detail) == (Outcome.FAILED, SAID)
+        assert [test.outcome for test in verdict.tests] == [Ended.PASSED, Ended.ERROR]
     set_up = "setUpClass = classmethod(lambda cls: Money(1) < 2)"
     verdict = ask(native, EXPECTING.format(of_class=set_up), "unittest")
     assert (verdict.outcome, verdict.detail, verdict.tests) == (Outcome.FAILED, SAID, ())

@@ -158,10 +158,19 @@ def _plugin(pytest, module, results, not_mine):  # noqa: C901 - the methods of c
         @pytest.hookimpl(hookwrapper=True, tryfirst=True)  # type: ignore[untyped-decorator]
         def pytest_runtest_call(item):  # noqa: ARG004 - what pytest hands over
             # type: (object) -> Any
-            """What a fixture raises ends more than a test: pytest may keep it for others, or take them for set up."""
             results.ends_alone = True
             yield
             results.ends_alone = False
+
+        @staticmethod
+        @pytest.hookimpl(hookwrapper=True, tryfirst=True)  # type: ignore[untyped-decorator]
+        def pytest_fixture_setup(fixturedef, request):  # noqa: ARG004 - what pytest hands over
+            # type: (object, object) -> Any
+            """What it raises ends more than a test: pytest may keep it for others, or take the fixture for set up. So
+            it is with one that a test asks for in its midst (`request.getfixturevalue`)."""
+            before, results.ends_alone = results.ends_alone, False
+            yield
+            results.ends_alone = before
 
         @staticmethod
         @pytest.hookimpl(hookwrapper=True, tryfirst=True)  # type: ignore[untyped-decorator]
