@@ -33,4 +33,10 @@ def _named(self):
     return str(self.__name__)
 
 
-_OTHERS = {"__repr__": _shown, "__reduce__": _named}
+def _refused(self, name, *_value):
+    # type: (Any, str, object) -> None
+    """Who was passed it says nothing to others by it."""
+    raise AttributeError("attribute %r of %r objects is not writable" % (name, type(self).__name__))
+
+
+_OTHERS = {"__repr__": _shown, "__reduce__": _named, "__setattr__": _refused, "__delattr__": _refused}

@@ -69,6 +69,7 @@ OF_THE_OTHER_HALF = "copy", "_object_of_the_other_half"
 # and the hook.
 _LOADS_OWN = ("cruxcell.jobs.separated.rules.pickles", "load_own")
 _TWIN = "cruxcell.native.pure"  # whose hook is a function of Python's itself
+_OPENS = "cruxcell.jobs.devices"  # for whoever calls it
 _SIMPLE = frozenset(map(id, (str, bytes, int, float, bool, complex, type(None), range, bytearray)))
 # Those of the harness, by which it reports and hears of the candidate.
 _DESCRIPTORS = (messages.REPORT_DESCRIPTOR, messages.PROGRESS_DESCRIPTOR, messages.CHANNEL_DESCRIPTOR)
@@ -210,6 +211,8 @@ class Texts:
 def serves_the_candidate(frame):
     # type: (Any) -> bool
     """Is it a library that does something because the candidate asks for it, and no code of the script's or of ours?"""
+    while _name_of(frame) == _OPENS:
+        frame = frame.f_back
     if _name_of(frame).partition(".")[0] == "cruxcell" and (_name_of(frame), frame.f_code.co_name) != _SERVES:
         return False
     while frame is not None and frame.f_code.co_filename != CHECK:
