@@ -12,4 +12,5 @@ configurations what configurations for logging, documents of YAML and expression
 databases     SQL that may be the candidate's: which functions it calls, what it attaches
 by_libraries  what a library of the test's does because the candidate says so
 memory        what reaches the memory of the test's process
+truths        whether arrays that come of comparisons are true
 """
