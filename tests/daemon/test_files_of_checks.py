@@ -187,3 +187,22 @@ def test_names_to_be_read_back_are_looked_at(native: Client):
     verdict = run(native, "x = 1", RunCheck(read_files=["../../etc/passwd"]))
     assert verdict.outcome is Outcome.INVALID
     assert "run.read_files names '../../etc/passwd'" in verdict.detail
+
+
+OWN_FILE = [
+    ("import os\nprint(open(__file__).read()[-3:], os.listdir())  # é", {}, "# é ['program.py']"),
+    ("import sys\nprint(len(open(sys.argv[0]).readlines()))", {}, "2"),
+    ("print(open(__file__).read())", {"program.py": b"7"}, "7"),  # the task's is there in its place
+]
+
+
+@pytest.mark.parametrize(("program", "files", "printed"), OWN_FILE, ids=["__file__", "argv", "the task's"])
+def test_a_program_is_in_its_folder(native: Client, program: str, files: dict[str, bytes], printed: str):
+    verdict = run(native, program, StdioCheck("", printed), files=files)
+    assert verdict.passed, verdict
+
+
+def test_as_an_attribute_of_a_class_statvfs_is_no_method(native: Client):
+    program = "import os\nclass Files: disk = os.statvfs\nprint(Files().disk('.').f_bfree > 0, os.statvfs)"
+    verdict = run(native, program, StdioCheck("", "True <built-in function statvfs>"))
+    assert verdict.passed, verdict
