@@ -18,6 +18,7 @@ from cruxcell.jobs.context import JobContext
 from in_company import EVIL, HERMETIC, RIGHT, seen
 from shared_stream_cases import poisoned
 from support.daemons import Served
+from support.waiting import until
 
 LIMITS = Limits(cpu_ms=3000, steps=2_000_000, output_bytes=2000, memory_bytes=128 << 20)
 # Replaces the way in which the harness reports values: whatever follows in this worker has the value [66].
@@ -124,7 +125,7 @@ def test_the_seal_alone_gives_the_verdicts_of_isolation(tmp_path: Path, isolated
     with Served(tmp_path, "--audit-share=0", opened="rule") as served, served.client() as client:
         assert [seen(verdict) for verdict in client.check(mixed())] == isolated
         assert served.metric("cruxbox_audits_total") == 0
-        assert served.log.count("a seal broke") >= 40
+        until(lambda: served.log.count("a seal broke") >= 40)  # the log has a thread of its own
 
 
 @pytest.mark.kernel
@@ -215,8 +216,12 @@ def test_a_mismatch_is_logged_with_its_task_escaped(opened: Served):
     ]
     with grpc.insecure_channel(opened.target) as channel:
         rpc.SandboxStub(channel).Check(pb.CheckRequest(tasks=[pb.Task(id=name, program=HERMETIC, checks=checks)]))
-    logged = [json.loads(line) for line in opened.log.splitlines() if "came to something else" in line]
-    assert (ascii(name), "'right'") in [(line["task"], line["check"]) for line in logged]
+
+    def logged() -> list[tuple[str, str]]:
+        lines = [json.loads(line) for line in opened.log.splitlines() if "came to something else" in line]
+        return [(line["task"], line["check"]) for line in lines]
+
+    until(lambda: (ascii(name), "'right'") in logged())
 
 
 @pytest.mark.kernel

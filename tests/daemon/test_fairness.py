@@ -130,7 +130,7 @@ def test_too_much_is_refused_at_once_with_a_wait(lab):
         assert stub.Check(naps_request(1, seconds=0), metadata=place.metadata("guest")).verdicts[0].outcome == 1
         assert [verdict.outcome for verdict in first.result().verdicts] == [pb.OUTCOME_PASSED] * 3
     assert place.daemon.metric("cruxbox_refused_total", tenant="hog", reason="quota") == 1
-    assert '"request_id": "mine-1"' in place.daemon.log
+    until(lambda: '"request_id": "mine-1"' in place.daemon.log)
     assert place.daemon.metric("cruxbox_accepted_checks") == 0
 
 

@@ -23,6 +23,7 @@ def test_log_info_and_figures_say_which_helper_serves(tmp_path, flags, helper):
         info = rpc.SandboxStub(channel).GetServerInfo(pb.GetServerInfoRequest(), timeout=20)
         assert [runtime.helper for runtime in info.runtimes] == [helper]
         assert daemon.metric("cruxbox_native_helper", runtime="default") == (helper == "native")
+        assert daemon.stop() == 0
         assert ("the pure twin serves" in daemon.log) is (helper == "pure")
         assert ("every check has a worker of its own" in daemon.log) is (helper == "pure")
 

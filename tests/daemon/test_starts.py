@@ -165,6 +165,7 @@ def test_a_connection_that_sends_much_without_a_call_is_ended(daemon, calls):
                 line.sendall(frame)
     for _ in range(3):
         assert call(daemon, b"\x0a\x00" * (7 << 20), "alice")[0] == "INVALID_ARGUMENT"
+    until(lambda: daemon.log.count("too many bytes without a call") > before)
     assert daemon.log.count("too many bytes without a call") == before + 1
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import random
 import socket
 import time
 from collections.abc import Callable, Sequence
@@ -44,14 +46,21 @@ _handed_out: set[int] = set()
 
 
 def free_port() -> int:
-    """A TCP port of the loopback address that was free a moment ago; never the same twice."""
+    """A TCP port of the loopback address that was free a moment ago; never the same twice, and none that the kernel
+    gives to whoever connects meanwhile."""
     while True:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = int(probe.getsockname()[1])
-        if port not in _handed_out:
-            _handed_out.add(port)
+        port = random.choice(_ports_for_servers())
+        if port in _handed_out:
+            continue
+        _handed_out.add(port)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
             return port
+
+
+def _ports_for_servers() -> range:
+    lowest, highest = map(int, Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split())
+    return range(max(1 << 13, lowest - (1 << 14)), lowest) or range(highest + 1, 1 << 16)
 
 
 def is_alive(pid: int) -> bool:
