@@ -5,6 +5,7 @@ from marshal import dumps
 from cruxcell.jobs.separated.crossing.classes import holders_of
 from cruxcell.jobs.separated.crossing.numbered import Shown  # noqa: F401 - in type comments
 from cruxcell.jobs.separated.proxies.equality import ATOMS
+from cruxcell.values.containers import CONTAINERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def _holds_atoms_alone(state):
         kind = type(each)
         if kind is dict:
             pending += [*each.keys(), *each.values()]
-        elif kind in (list, tuple, set, frozenset):
+        elif kind in CONTAINERS:
             pending += each
         elif kind not in ATOMS:
             return False

@@ -104,7 +104,7 @@ class Leaving:
     def look_for_declined(self):
         # type: () -> None
         """Nothing is asked between that and the end of the test."""
-        if self.results is not None and self.results.declined is not None:
+        if self.results is not None:
             self.results.look_for_declined()
 
 

@@ -6,7 +6,7 @@ from _thread import get_ident as _get_ident
 from sys import _getframe
 
 from cruxcell.jobs.separated.proxies.operations import is_class, is_public
-from cruxcell.jobs.separated.rules.texts import serves_the_candidate
+from cruxcell.jobs.separated.rules.texts import once_imported, serves_the_candidate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,20 +78,12 @@ def follow_expressions(texts):
     """In the test's process: an expression that pandas evaluates has the variables of whoever calls it, and of the
     script, by `@` and where there are no columns, and all attributes. It is a text that runs, unless it is the script's
     own or names columns and public attributes alone. A candidate may have an object of the script's evaluate one."""
-    texts.before_import[_EXPRESSIONS] = lambda: _guard(texts)
-    if _EXPRESSIONS in sys.modules:
-        _guard(texts)
+    once_imported(texts, _EXPRESSIONS, lambda module: _guard(texts, module))
 
 
-def _guard(texts):
-    # type: (Any) -> None
-    if texts.before_import.pop(_EXPRESSIONS, None) is None:
-        return
-    try:
-        __import__(_EXPRESSIONS)
-    except ImportError:  # which who imports it hears as well
-        return
-    expression, visitor = sys.modules[_EXPRESSIONS].Expr, sys.modules[_EXPRESSIONS].BaseExprVisitor
+def _guard(texts, expressions):
+    # type: (Any, Any) -> None
+    expression, visitor = expressions.Expr, expressions.BaseExprVisitor
     scope, trusted = sys.modules[_SCOPES].Scope, set()  # type: Any, set[int]  # threads
     begin, visit, resolve = expression.__init__, visitor.visit_Attribute, scope.resolve
 

@@ -208,6 +208,25 @@ class Texts:
         return True
 
 
+def once_imported(texts, name, begin):
+    # type: (Any, str, Callable[[Any], None]) -> None
+    """`begin(module)` before anybody uses that module of a library: now if it is loaded, or when it is about to be."""
+
+    def first():
+        # type: () -> None
+        if texts.before_import.pop(name, None) is None:
+            return
+        try:
+            __import__(name)
+        except ImportError:  # which who imports it hears as well
+            return
+        begin(sys.modules[name])
+
+    texts.before_import[name] = first
+    if name in sys.modules:
+        first()
+
+
 def serves_the_candidate(frame):
     # type: (Any) -> bool
     """Is it a library that does something because the candidate asks for it, and no code of the script's or of ours?"""

@@ -4,32 +4,22 @@
 says of the items: a program that returns `pandas.array(["a"])` would have what any script expects.
 """
 
-import sys
+from cruxcell.jobs.separated.rules.texts import once_imported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
-_ARRAYS = "pandas.core.arrays.base"
-
 
 def follow_truths(texts):
     # type: (Any) -> None
     """In the test's process: one of truth values is what all of them are, or nothing, as with numpy."""
-    texts.before_import[_ARRAYS] = lambda: _mend(texts)
-    if _ARRAYS in sys.modules:
-        _mend(texts)
+    once_imported(texts, "pandas.core.arrays.base", _mend)
 
 
-def _mend(texts):
+def _mend(arrays):
     # type: (Any) -> None
-    if texts.before_import.pop(_ARRAYS, None) is None:
-        return
-    try:
-        __import__(_ARRAYS)
-    except ImportError:  # which who imports it hears as well
-        return
-    sys.modules[_ARRAYS].ExtensionArray.__bool__ = _is_true
+    arrays.ExtensionArray.__bool__ = _is_true
 
 
 def _is_true(array):
