@@ -10,6 +10,12 @@ if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
 
+def take_place(module, name, function):
+    # type: (Any, str, Any) -> None
+    """What stands in the module by this name is from now on called as `function`."""
+    setattr(module, name, builtin_like(function, getattr(module, name), module.__name__))
+
+
 def builtin_like(function, original, module):
     # type: (Any, Any, str) -> Any
     """An object to call `function` by, which stands for `original` in the module of that name."""

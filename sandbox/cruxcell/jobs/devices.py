@@ -9,7 +9,7 @@ import builtins
 import io
 import posix
 
-from cruxcell.builtin_like import builtin_like
+from cruxcell.builtin_like import take_place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -106,4 +106,5 @@ def install_for(source):
     # type: (str) -> None
     """Where the text names such a device."""
     if "/dev/" in source or "devnull" in source:
-        builtins.open = io.open = builtin_like(open, _open, "io")
+        take_place(io, "open", open)
+        builtins.open = io.open

@@ -8,7 +8,7 @@ The functions end in candidates' hands, so this module holds nothing but them.
 import os
 import sys
 
-from cruxcell.builtin_like import builtin_like
+from cruxcell.builtin_like import take_place
 from cruxcell.protocol.messages import SCRATCH_FOLDER
 
 TYPE_CHECKING = False
@@ -46,5 +46,5 @@ def install_for(source, size):
     if size and ("disk_usage" in source or "statvfs" in source):
         _size[0] = size
         shared = sys.modules["os"]  # type: Any
-        for original in (shared.statvfs, shared.fstatvfs):
-            setattr(shared, original.__name__, builtin_like(statvfs, original, "os"))
+        for name in ("statvfs", "fstatvfs"):
+            take_place(shared, name, statvfs)

@@ -7,7 +7,7 @@ The functions end in candidates' hands, so this module holds nothing but them.
 
 import resource
 
-from cruxcell.builtin_like import builtin_like
+from cruxcell.builtin_like import take_place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,5 +35,5 @@ def install_for(source):
     # type: (str) -> None
     """Where the program names that limit."""
     if "RLIMIT_STACK" in source:
-        for function, original in ((setrlimit, _setrlimit), (getrlimit, _getrlimit)):
-            setattr(resource, original.__name__, builtin_like(function, original, "resource"))
+        for function in (setrlimit, getrlimit):
+            take_place(resource, function.__name__, function)

@@ -13,7 +13,7 @@ import sys
 from _thread import get_ident as _get_ident
 from io import BufferedReader, BytesIO
 
-from cruxcell.builtin_like import builtin_like
+from cruxcell.builtin_like import take_place
 from cruxcell.jobs.separated.proxies.remote import RemoteType
 from cruxcell.jobs.separated.proxies.runs import connection
 from cruxcell.jobs.separated.rules.texts import OF_THE_OTHER_HALF, is_of_data
@@ -202,8 +202,7 @@ class Pickles:
             return value
 
         for function in (dumps, dump, loads, load):
-            original = getattr(pickle, function.__name__)
-            setattr(pickle, function.__name__, builtin_like(function, original, "pickle"))
+            take_place(pickle, function.__name__, function)
 
     def follow_joblib(self):
         # type: () -> None

@@ -7,7 +7,7 @@ what they have done to what both halves have.
 
 import sys
 
-from cruxcell.builtin_like import builtin_like
+from cruxcell.builtin_like import take_place
 from cruxcell.jobs.separated.proxies.shared_names import STAND_INS
 
 TYPE_CHECKING = False
@@ -28,7 +28,7 @@ def follow_waits(link):
         return
     threading = __import__("threading")  # type: Any
     time = sys.modules["time"]  # type: Any
-    time.sleep = builtin_like(_heard(link, time.sleep), time.sleep, "time")
+    take_place(time, "sleep", _heard(link, time.sleep))
     threading.Condition.wait = _heard(link, threading.Condition.wait)
     threading.Thread.join = _heard(link, threading.Thread.join)
     STAND_INS.extend([time.sleep, threading.Condition.wait, threading.Thread.join])
