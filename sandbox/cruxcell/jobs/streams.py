@@ -17,7 +17,8 @@ from cruxcell.analysis.hermetic_streams import may_share_worker
 from cruxcell.analysis.parsing import PROGRAM, Invalid, compile_text
 from cruxcell.jobs.calls import clear, loaded_count, no_seal
 from cruxcell.jobs.context import RULE, JobContext  # noqa: F401 - in type comments
-from cruxcell.jobs.programs import OF_A_SCRIPT, ended_by, flush
+from cruxcell.jobs.program_end import ended_by, flush
+from cruxcell.jobs.programs import OF_A_SCRIPT
 from cruxcell.namespace import fresh_namespace, set_recursion_depth
 from cruxcell.protocol import messages, records
 
