@@ -44,7 +44,7 @@ def test_an_error_from_none_tells_its_context_and_one_with_a_cause_nothing_else(
     assert test.reads(candidate.sends(raised)).__suppress_context__ is False
     raised.__suppress_context__ = True
     found = test.reads(candidate.sends(raised))
-    assert (found.__suppress_context__, vars(found), test.objects.held._kept) == (True, {}, {})
+    assert (found.__suppress_context__, vars(found), test.objects.held.present(True)) == (True, {}, [])
     assert (type(found.__context__), found.__context__.args, found.__cause__) == (KeyError, (7,), None)
     raised.__cause__ = KeyError(8)
     told = candidate.sends(raised)

@@ -52,10 +52,21 @@ def test_garbage_that_is_collected_while_somebody_looks_is_no_harm(other: Other)
         gc.enable()
 
 
-def test_what_is_no_proxy_is_kept_whatever_refers_to_it():
+def test_a_value_with_a_class_is_kept_whatever_refers_to_it(other: Other):
     held = Held()
-    held.take(2, type("Own", (list,), {})(), True)
-    assert (len(held.present(True)), held.dead) == (1, {})
+    held.take(2, value_of(other), False)
+    assert (held.sweep(), len(held.present(True)), held.dead) == ([], 1, {})
+
+
+def test_an_error_that_only_the_table_refers_to_goes_and_is_told_of_once():
+    held, kept = Held(), ValueError("kept")
+    held.take(1, kept, True)
+    held.take(2, KeyError("gone"), True)
+    assert (len(held.present(True)), held.present()) == (2, [])
+    assert [str(each) for each in held.sweep()] == ["'gone'"]
+    assert (held.find(1) is kept, held.find(2), list(held.dead), held.sweep()) == (True, None, [2], [])
+    held.take(2, KeyError("again"), True)
+    assert (held.dead, str(held.find(2))) == ({}, "'again'")
 
 
 def test_a_pointer_of_the_script_s_is_not_shown(other: Other):

@@ -1,6 +1,7 @@
 """The objects that one half numbers for the other, and the proxies that it holds for those of the other."""
 
 import _weakref
+from sys import getrefcount
 
 from cruxcell.jobs.separated.proxies import facts, remote
 from cruxcell.jobs.separated.proxies.runs import connection
@@ -94,6 +95,7 @@ class Held:
         # type: () -> None
         self._living = {}  # type: dict[int, Any]  # opaque ones, as long as anything refers to them
         self._kept = {}  # type: dict[int, Any]
+        self._errors = {}  # type: dict[int, Any]  # of classes to whose objects there are no weak references
         self.dead = {}  # type: dict[int, None]  # what the other half is to be told
 
     def find(self, number):
@@ -101,6 +103,8 @@ class Held:
         """The proxy there is for an object, if there is one."""
         if number in self._kept:
             return self._kept[number]
+        if number in self._errors:
+            return self._errors[number]
         reference = self._living.get(number)
         return reference() if reference is not None else None
 
@@ -115,19 +119,28 @@ class Held:
         their own, too."""
         numbers = list(self._living)  # in one step: between two, garbage may be collected that refers to some
         found = [self.find(number) for number in numbers if number not in but]
-        return [each for each in found if each is not None] + (list(self._kept.values()) if with_values else [])
+        values = [*self._kept.values(), *self._errors.values()] if with_values else []
+        return [each for each in found if each is not None] + values
 
     def take(self, number, value, weak):
         # type: (int, Any, bool) -> Any
-        if len(self._living) + len(self._kept) >= MAX_OBJECTS:
+        if len(self._living) + len(self._kept) + len(self._errors) >= MAX_OBJECTS:
             raise Garbled("more objects than may be")
         facts.give_number(value, number)
+        self.dead.pop(number, None)
         if weak and remote.is_class_of_proxies(type(value)):
-            self.dead.pop(number, None)
             self._living[number] = _weakref.ref(value, lambda _: self._died(number))
         else:
-            self._kept[number] = value
+            (self._errors if weak else self._kept)[number] = value
         return value
+
+    def sweep(self):
+        # type: () -> list[Any]
+        """Let go of the errors that nothing but this table refers to any more: one keeps the frames that it went
+        through, and all that these hold."""
+        gone = [number for number in list(self._errors) if _references(self._errors, number) <= _ALONE]
+        self.dead.update(dict.fromkeys(gone))
+        return [self._errors.pop(number) for number in gone]
 
     def _died(self, number):
         # type: (int) -> None
@@ -135,3 +148,11 @@ class Held:
         if reference is not None and reference() is None:
             del self._living[number]
             self.dead[number] = None
+
+
+def _references(table, number):
+    # type: (dict[int, Any], int) -> int
+    return getrefcount(table[number])
+
+
+_ALONE = _references({0: Exception()}, 0)

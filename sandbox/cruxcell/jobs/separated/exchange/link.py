@@ -218,6 +218,7 @@ class Link:
         self.containers.settle()
         del values[:]
         dropped = () if self.is_test else self.containers.sweep()  # type: Sequence[int]
+        self.containers.gone += self.objects.held.sweep()
         gone = b""
         if dropped or self.objects.held.dead:
             dead, self.objects.held.dead = self.objects.held.dead, {}
