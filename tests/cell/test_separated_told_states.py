@@ -112,6 +112,18 @@ def test_what_is_no_plain_data_or_much_of_it_may_always_have_changed():
     assert changed == states.changed(time)[1:] == [1, 2, 3, 4, 6, 7, 8, 9, 10]
 
 
+def test_what_stands_at_many_places_is_much_and_not_written_at_each():
+    held: list[Any] = [0]
+    for _ in range(60):
+        held = [held, held]
+    one = Thing(x=held, y=1)
+    shown = Shown(False)
+    shown.show(one)
+    states = ToldStates(shown)
+    assert not states.tell(one)
+    assert states.changed(0)[1:] == [1]
+
+
 def test_what_the_test_has_let_go_of_is_forgotten():
     thing = Thing(x=1)
     shown, states = told(thing)

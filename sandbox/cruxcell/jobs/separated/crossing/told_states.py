@@ -67,6 +67,8 @@ def _bytes_of(value, holders):
     try:
         held = attributes(value) if attributes is not None else None
         state = [held, *[slot(value) for _, slot in slots]] if slots else held
+        if not _is_small(state):
+            return None
         found = dumps(state, _IN_FULL)
     except (AttributeError, ValueError):  # a slot that holds nothing; of a type of its own, or too deep
         return None
@@ -75,6 +77,26 @@ def _bytes_of(value, holders):
     return found
 
 
+def _is_small(state):
+    # type: (Any) -> bool
+    """Has it few parts, those counted anew that stand at several places? The format writes them at each."""
+    pending = [state]
+    for each in pending:
+        kind = type(each)
+        if kind is dict:
+            parts = [*each, *each.values()]
+        elif any(kind is container for container in CONTAINERS):
+            parts = list(each)
+        else:
+            continue
+        if len(pending) + len(parts) > _LARGEST:  # a part takes a byte at least
+            return False
+        if not _ARE_ATOMS(map(id, map(type, parts))):  # metaclasses may give types no hash
+            pending += parts
+    return True
+
+
+_ARE_ATOMS = frozenset(map(id, ATOMS)).issuperset
 _BYTES = b"s"  # in that format what bytes begin with, and an array of the same bytes, whatever its type and shape are
 
 
