@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import copyreg
+from array import array
+from collections import Counter, OrderedDict
 from collections.abc import Container
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -47,13 +50,42 @@ def test_what_is_noted_has_plain_containers_for_those_of_a_class(other: Candidat
     assert result == expected
 
 
-def test_what_cannot_be_copied_is_equal_to_nothing(other: Candidate):
+def test_what_cannot_be_copied_is_equal_to_nothing_and_the_others_to_what_they_were(other: Candidate):
     cls = of_a_class(other)
     deep: list[Any] = []
     for _ in range(100_000):
         deep = [deep]
-    result, expected = other.thing(cls, 5, {"x": deep}), cls(2)
-    assert (other.notes.held(other, result), result == expected) == ([None], False)
+    shared = [1]
+    first, result = other.thing(cls, 5, {"x": [shared, deep]}), other.thing(cls, 6, {"x": [shared, 2]})
+    expected = cls(2)
+    assert other.notes.held(other, first, result) == [None, {"x": [[1], 2]}]
+    other.states[facts.number_of(expected)] = {"x": [[1], 2]}
+    shared[:] = [0]
+    assert (first == expected, result == expected) == (False, True)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        dict.keys, dict.items, MappingProxyType, lambda held: OrderedDict(held).keys(), lambda _: memoryview(b"ab"),
+        lambda _: memoryview(bytearray(b"ab")).toreadonly(), lambda _: memoryview(array("i", [3])),
+    ],
+)  # fmt: skip
+def test_views_that_objects_hold_are_copied_with_what_they_show(other: Candidate, kind: Any):
+    cls, owner, script_s = of_a_class(other), {2: [1]}, dict(copyreg.dispatch_table)
+    result, expected = other.thing(cls, 5, {"x": 2, "view": kind(owner)}), cls(2)
+    other.states[facts.number_of(expected)] = {"x": 2, "view": kind({2: [1]})}
+    owner[2][0] = owner[3] = 5  # type: ignore[assignment]
+    assert result == expected
+    assert copyreg.dispatch_table == script_s
+
+
+def test_what_the_script_has_copied_in_its_own_way_stays_so(other: Candidate, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(copyreg.dispatch_table, memoryview, repr)
+    cls = of_a_class(other)
+    result, expected = other.thing(cls, 5, {"x": 2, "view": memoryview(b"ab")[1:]}), cls(2)
+    assert other.notes.held(other, result, expected)[0] is None  # of a part
+    assert copyreg.dispatch_table[memoryview] is repr
 
 
 def test_what_is_noted_is_noted_once_and_with_what_it_leads_to(other: Candidate):

@@ -81,6 +81,24 @@ def _is_whole(value, other):
     return same and value.c_contiguous
 
 
+def ways_to_copy():
+    # type: () -> dict[type, Any]
+    """For `copyreg`: by their types, what makes each of these again, of a copy of what it shows."""
+    ordered = getattr(sys.modules.get("collections"), "OrderedDict", dict)()  # type: Any
+    kinds = (*VIEWS, *(type(getattr(ordered, name)()) for name in ("keys", "values", "items")), READ_ONLY, memoryview)
+    return dict.fromkeys(kinds, _made_of)
+
+
+def _made_of(value):
+    # type: (Any) -> tuple[Any, tuple[Any, ...]]
+    if type(value) is memoryview:
+        if not _is_whole(value, memoryview(value.obj)):
+            raise TypeError("a memoryview of a part")
+        return (memoryview, (value.obj,)) if type(value.obj) is bytes else (memory, ([value.obj, value.readonly],))
+    letter = next((letters[1] for cls, letters in VIEWS.items() if issubclass(type(value), cls)), b"R")
+    return MAKERS[letter], (get_referents(value),)
+
+
 def memory(values):
     # type: (list[Any]) -> memoryview
     owner, is_readonly = values

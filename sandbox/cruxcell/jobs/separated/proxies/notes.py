@@ -17,6 +17,7 @@ from cruxcell.jobs.separated.proxies.facts import (
 )
 from cruxcell.jobs.separated.proxies.library_values import fix_values, given_by, may_change
 from cruxcell.jobs.separated.proxies.remote import class_of_alias, is_class_of_proxies
+from cruxcell.values import owned
 from cruxcell.values.containers import CONTAINERS, dict_base
 
 TYPE_CHECKING = False
@@ -237,7 +238,7 @@ def _told_since(link, values, since):
 def _copied(told, objects):
     # type: (list[Any], Any) -> list[Any]
     """With containers of their own: those that both halves have change when the candidate changes its. Containers with
-    a class of their own become plain ones, which are equal."""
+    a class of their own become plain ones, which are equal. None for what cannot be copied."""
     import copy
     import copyreg
 
@@ -246,14 +247,23 @@ def _copied(told, objects):
         return list(map(dict, told))
     present = objects.held.present(with_values=True)
     kinds = {type(each) for each in present if issubclass(type(each), (*CONTAINERS, bytearray))}
-    reductions.update(dict.fromkeys(kinds, _as_plain))
+    known = {id(each): each for each in present if type(each) not in kinds}
+    ways = {**dict.fromkeys(kinds, _as_plain), **owned.ways_to_copy()}
+    before = {kind: reductions[kind] for kind in ways if kind in reductions}  # which the script has set
+    reductions.update(ways)
+    copies, memo = [], dict(known)
     try:
-        return copy.deepcopy(told, {id(each): each for each in present if type(each) not in kinds})
-    except Exception:  # nested too deep, or of a library that cannot copy it
-        return [None] * len(told)
+        for each in told:
+            try:
+                copies.append(copy.deepcopy(each, memo))
+            except Exception:  # nested too deep, or of a library that cannot copy it
+                copies.append(None)
+                memo = dict(known)  # without what was begun of it
     finally:
-        for kind in kinds:
+        for kind in ways:
             del reductions[kind]
+        reductions.update(before)
+    return copies
 
 
 def _as_plain(value):
