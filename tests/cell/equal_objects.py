@@ -25,6 +25,7 @@ class Candidate:
         self.values: list[Any] = []
         self.known: tuple[type, ...] = ()
         self.states: dict[int, Any] = {}
+        self.parts: Any = []  # objects within those that are asked about, each with what it holds
         self.asked: list[tuple[Any, ...]] = []
         self.equal: Any = True
         self.compared_by_identity = False
@@ -81,6 +82,7 @@ class Candidate:
         changed = [self.time, *[each for each in self.told if self.shown(each) != self.told[each]]]
         heard = [] if fields[0] is None else changed[1:]
         self.told.update({each: self.shown(each) for each in {*numbers, *heard}})
+        told += [self.parts] if self.parts else []
         return told if fields[0] is None else [*told, changed]
 
     def shown(self, number: int) -> str:
@@ -91,6 +93,12 @@ class Candidate:
             return repr(self.states[number])
         except RecursionError:
             return "deep"
+
+    def part(self, cls: Any, number: int) -> Any:
+        made = object.__new__(cls)
+        facts.give_number(made, number)
+        self.values.append(made)
+        return made
 
     def thing(self, cls: Any, number: int, state: object) -> Any:
         made = object.__new__(cls)

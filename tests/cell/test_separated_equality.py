@@ -263,10 +263,10 @@ def test_two_results_of_operators_are_equal_where_their_operands_show_what_they_
         given.append(facts.marked(operand, facts.MADE, of, -1, (others, set(others or [2]))))
     for each in result:
         facts.marked(each, facts.DERIVED, cls, -1, (facts.OF_MADE, *given))
-    assert equality._count(other, [{"sum": 5}] * 2, *result) is counts
-    assert not equality._count(other, [{}] * 2, *result)
+    assert equality._count(other, [[{"sum": 5}]] * 2, *result) is counts
+    assert not equality._count(other, [[{}]] * 2, *result)
     lone = other.thing(cls, 9, {"sum": 5})
-    assert not any(equality._count(other, [{"sum": 5}] * 2, *pair) for pair in [(result[0], lone), (lone, result[1])])
+    assert not any(equality._count(other, [[{"sum": 5}]] * 2, *pair) for pair in [(result[0], lone), (lone, result[1])])
 
 
 @pytest.mark.parametrize("garbled", [8, [], [{"x": 2}] * 3, ({"x": 2}, {"x": 2})])

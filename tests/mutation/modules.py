@@ -183,11 +183,11 @@ TESTS = {
     "cruxcell/jobs/separated/proxies/doubts.py": ["cell/test_separated_doubts.py", *_PAIRS],
     "cruxcell/jobs/separated/proxies/notes.py": [
         "cell/test_separated_notes.py", "cell/test_separated_notes_again.py", "cell/test_separated_equality.py",
-        *_PAIRS,
+        "cell/test_separated_parts.py", *_PAIRS,
     ],
     "cruxcell/jobs/separated/proxies/equality.py": [
         "cell/test_separated_equality.py", "cell/test_separated_item_by_item.py", "cell/test_separated_notes.py",
-        *_PROXIES, *_PAIRS,
+        "cell/test_separated_parts.py", *_PROXIES, *_PAIRS,
     ],
     "cruxcell/jobs/separated/crossing/exceptions.py": [_ERRORS, "cell/test_separated_classes.py", *_OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/proxies/shared_names.py": [
@@ -225,7 +225,9 @@ TESTS = {
     "cruxcell/jobs/separated/proxies/readings.py": ["cell/test_separated_equality.py", *_PAIRS],
     "cruxcell/jobs/separated/exchange/link.py": ["cell/test_link.py", "cell/test_link_asking.py", *_PAIRS],
     "cruxcell/jobs/separated/crossing/numbered.py": ["cell/test_separated_numbered.py", *_OBJECTS, *_PAIRS],
-    "cruxcell/jobs/separated/crossing/told_states.py": ["cell/test_separated_told_states.py", *_PAIRS],
+    "cruxcell/jobs/separated/crossing/told_states.py": [
+        "cell/test_separated_told_states.py", "cell/test_separated_parts.py", *_PAIRS,
+    ],
     "cruxcell/jobs/separated/crossing/objects.py": [*_OBJECTS, "cell/test_separated_imported_first.py", *_PAIRS],
     "cruxcell/jobs/separated/proxies/marks.py": [
         "cell/test_separated_marks.py", "cell/test_separated_permissions.py", *_PAIRS,

@@ -89,6 +89,7 @@ class _Server:
         self._context, self._program, self._namespace = context, program, namespace
         self._is_running, self._thread = False, _get_ident()
         self._given = set(namespace)
+        self._modules = frozenset([str(namespace.get("__name__"))])
         self.steps = self.flags = 0
         self.view = {}  # type: dict[str, object]
         self.link = Link(False, self.run)
@@ -167,13 +168,15 @@ class _Server:
 
     def states(self, since, *values):
         # type: (Any, Any) -> list[Any]
-        """What these hold; if `since` is a time, then what has changed since."""
+        """What these hold; objects within them and what those hold, if there are any; if `since` is a time, then what
+        has changed since."""
         with self.link.line:  # what several threads are told is in one table
             are_plain = list(map(self._told.tell, values))
             changed = None if since is None else self._told.changed(since)
         found = [self.run(state_of, [each], {}) for each in values]  # type: list[Any]
+        parts = [] if all(are_plain) else self._told.parts_of(values, found, self._modules)
         found = [unshared(each) if is_plain else each for each, is_plain in zip(found, are_plain)]
-        return found if changed is None else [*found, changed]
+        return [*found, *([parts] if parts else []), *([] if changed is None else [changed])]
 
     def derive(self, _target, *told):
         # type: (object, Any) -> type

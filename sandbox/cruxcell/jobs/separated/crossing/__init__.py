@@ -4,6 +4,6 @@ objects       what is not plain data
 by_name       what both halves have
 classes       what is told of a class that only one half has
 exceptions    what is told of an exception, and one made of that
-told_states   what a test was told that objects hold, and what of it has changed
+told_states   what a test was told that objects hold, objects within them, and what of it has changed
 numbered      what each half has shown to the other, and the proxies it holds
 """

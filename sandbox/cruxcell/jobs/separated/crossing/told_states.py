@@ -1,10 +1,12 @@
-"""What the test was told that objects of the candidate hold: which of them have changed since."""
+"""What the test was told that objects of the candidate hold: which have changed since, and what is within them."""
 
 from marshal import dumps
 
-from cruxcell.jobs.separated.crossing.classes import holders_of
+from cruxcell.jobs.separated.crossing.classes import holders_of, state_of
 from cruxcell.jobs.separated.crossing.numbered import Shown  # noqa: F401 - in type comments
 from cruxcell.jobs.separated.proxies.equality import ATOMS
+from cruxcell.jobs.separated.proxies.operations import is_class, mro_of, own_of
+from cruxcell.jobs.separated.proxies.remote import is_class_of_proxies
 from cruxcell.values.containers import CONTAINERS
 
 TYPE_CHECKING = False
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
 _LARGEST = 1 << 10  # bytes that are kept of an object
+_MOST_PARTS, _MOST_LOOKED_AT = 1 << 13, 1 << 12  # that are told of in all; that are looked at for them, in an answer
 _IN_FULL = 2  # a version of the format that says nothing of how often something is referred to
 
 
@@ -23,6 +26,33 @@ class ToldStates:
         self._shown = shown
         self._told = {}  # type: dict[int, tuple[bytes | None, int]]  # by number; with when it was seen to change
         self._time = 0
+        self._left = _MOST_PARTS
+
+    def parts_of(self, values, states, modules):
+        # type: (Any, list[dict[str, Any]], frozenset[str]) -> list[Any]
+        """The program's objects within what these hold, each with what it holds itself: object, state, object, and so
+        on. Of values that compare alone, and as far as it is little. `modules`: the program's, by their names."""
+        compare = [_compares(type(each)) for each in values]
+        pending = [state for state, is_one in zip(states, compare) if is_one]  # type: list[Any]
+        found, seen = [], set(map(id, values))  # type: list[Any], set[int]
+        for each in pending:
+            kind = type(each)
+            if kind is dict:
+                parts = [*each, *each.values()]
+            elif any(kind is container for container in CONTAINERS):
+                parts = list(each)
+            elif self._left and id(each) not in seen and _is_of(kind, modules):
+                parts = [state_of(each)]
+                if not (_is_small(parts[0]) and _is_short(parts[0], modules)):
+                    continue
+                self._left -= 1
+                found += [each, parts[0]]
+            else:
+                continue
+            if id(each) not in seen and len(pending) + len(parts) <= _MOST_LOOKED_AT:
+                pending += parts
+            seen.add(id(each))
+        return found
 
     def tell(self, value):
         # type: (object) -> bool
@@ -77,6 +107,20 @@ def _bytes_of(value, holders):
     return found
 
 
+def _compares(kind):
+    # type: (Any) -> bool
+    return any("__eq__" in own_of(each) for each in mro_of(kind) if each is not object)
+
+
+def _is_of(kind, modules):
+    # type: (Any, frozenset[str]) -> bool
+    """Is it a class of the program's, of objects that hold their attributes alone?"""
+    module = own_of(kind).get("__module__")
+    if type(module) is not str or module not in modules or is_class_of_proxies(kind):
+        return False
+    return not any(each is type or each is BaseException for each in mro_of(kind)) and not holders_of(kind)[0]
+
+
 def _is_small(state):
     # type: (Any) -> bool
     """Has it few parts, those counted anew that stand at several places? The format writes them at each."""
@@ -96,6 +140,35 @@ def _is_small(state):
     return True
 
 
+def _is_short(state, modules):
+    # type: (Any, frozenset[str]) -> bool
+    """Are texts and numbers in it short, and is nothing else in it but values that are, objects of the program's,
+    classes and functions?"""
+    pending, left = [state], _LARGEST
+    for each in pending:
+        kind = type(each)
+        if kind is dict:
+            pending += [*each, *each.values()]
+        elif any(kind is container for container in CONTAINERS):
+            pending += each
+        elif kind is str or kind is bytes:
+            left -= len(each)
+        elif kind is int:
+            left -= each.bit_length() >> 3
+        elif id(kind) not in _SHORT and not (is_class(each) or _is_of(kind, modules) or _is_value(kind)):
+            return False
+        if left < 0:
+            return False
+    return True
+
+
+def _is_value(kind):
+    # type: (Any) -> bool
+    return type(kind) is type and own_of(kind).get("__module__") in _OF_VALUES
+
+
+_OF_VALUES = ("datetime", "decimal", "fractions", "uuid")
+_SHORT = frozenset(map(id, (*ATOMS, type(len), type(_is_value))))
 _ARE_ATOMS = frozenset(map(id, ATOMS)).issuperset
 _BYTES = b"s"  # in that format what bytes begin with, and an array of the same bytes, whatever its type and shape are
 

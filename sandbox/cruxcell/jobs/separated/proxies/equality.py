@@ -42,13 +42,15 @@ def hold_the_same(link, one, other):
     value would be the expected one to a class that says so of all. In a set they are not unequal, either, where it says
     so alone: or a set of one thing, twice, would equal that of this and another. None: it says so, and the test does
     not find it."""
-    held = link.notes.held(link, one, other)  # first: `__eq__` may make them the same
+    held, within = link.notes.held_with_parts(link, one, other)  # first: `__eq__` may make them the same
     try:
-        are_alike = type(held[0]) is dict and are_equal(held[0], held[1])
+        are_alike = type(held[0]) is dict and (
+            are_equal(held[0], held[1]) or (bool(objects_in(held[0])) and _are_alike(held[0], held[1], within))
+        )
     except RecursionError:  # by objects within objects; each of those around them would compare them twice
         link.refuse(_TOO_DEEP % type(one).__name__)
         raise
-    are_the_same = are_alike and _count(link, held, one, other)
+    are_the_same = are_alike and _count(link, [_with_parts(within, each) for each in held], one, other)
     if not link.ask("special", one, "__eq__", other):
         return False
     if are_the_same:
@@ -83,15 +85,31 @@ def are_equal(one, other):
         return _are_alike(one, other)
 
 
-def _are_alike(one, other):
-    # type: (Any, Any) -> bool
+def _with_parts(within, held):
+    # type: (Any, dict[str, Any]) -> list[dict[str, Any]]
+    """What an object holds, and what objects within that hold, as far as it is known."""
+    found, seen = [held], set()  # type: list[dict[str, Any]], set[int]
+    for each in found:
+        unseen = [part for part in objects_in(each) if id(part) not in seen]
+        seen.update(map(id, unseen))
+        found += filter(None, map(within, unseen))
+    return found
+
+
+def _are_alike(one, other, within=None):
+    # type: (Any, Any, Any) -> bool
+    """`within`: says what objects hold that are within these, which are compared by that. A class may compare its
+    objects by what it has made itself, as a list by its nodes."""
     pending, seen = [(one, other)], set()  # type: list[tuple[Any, Any]], set[tuple[int, int]]
     for left, right in pending:
         kind = type(left)
         if left is right or (id(left), id(right)) in seen:
             continue
         seen.add((id(left), id(right)))
-        if is_of_items(left) or is_of_items(right):
+        states = _states_of(within, left, right) if within is not None else []
+        if states:
+            pending.append((states[0], states[1]))
+        elif is_of_items(left) or is_of_items(right):
             pairs = pairs_of(left, right)
             if pairs is None:
                 return False
@@ -106,6 +124,15 @@ def _are_alike(one, other):
     return True
 
 
+def _states_of(within, one, other):
+    # type: (Any, Any, Any) -> list[Any]
+    """What two objects of one class hold, if that is known of both and any says something."""
+    if not is_opaque(one) or type(one) is not type(other):
+        return []
+    states = [within(one), within(other)]
+    return states if all(states) else []
+
+
 def _is_equal(one, other):
     # type: (Any, Any) -> bool
     try:
@@ -116,20 +143,23 @@ def _is_equal(one, other):
         return False  # as `NA == 1`, of which pandas says that nobody knows
 
 
-def _count(link, held, one, other):
-    # type: (Any, list[dict[str, Any]], object, object) -> bool
+def _count(link, shown, one, other):
+    # type: (Any, list[list[Any]], object, object) -> bool
     """May attributes that are equal decide? Where they show what one of the two was made of, or both were made of the
-    same; and of two results of operators on what the test has made, where those operands do."""
-    if standing_of(one) == standing_of(other) == MADE and held[0] and made_of(one)[2] == made_of(other)[2]:
+    same; and of two results of operators on what the test has made, where those operands do. `shown`: what each holds,
+    and objects within that."""
+    if not shown[0][0]:
+        return False
+    if standing_of(one) == standing_of(other) == MADE and made_of(one)[2] == made_of(other)[2]:
         return True
     if not (operands_of(one) and operands_of(other)):
-        return any(map(_shows, held, (one, other)))
+        return any(map(_shows, shown, (one, other)))
     operands = [*operands_of(one)[1:], *operands_of(other)[1:]]
-    return bool(held[0]) and all(map(_shows, link.notes.held(link, *operands), operands))
+    return all(map(_shows, link.notes.held(link, *operands), operands))
 
 
 def _shows(held, value):
-    # type: (dict[str, Any], object) -> bool
+    # type: (Any, object) -> bool
     """Do its attributes show what the test made the object of? Those of a class that keeps nothing of it would all be
     equal. A class may keep it in another form: `Version("1.10")` as (1, 10), `Money(3)` as Decimal("3.00")."""
     if not held or standing_of(value) != MADE or "__eq__" not in vars(type(value)):  # an operand may have none

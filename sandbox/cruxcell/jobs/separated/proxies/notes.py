@@ -11,6 +11,7 @@ from cruxcell.jobs.separated.proxies.facts import (
     MADE,
     is_new_since,
     is_opaque,
+    now,
     number_of,
     standing_of,
     was_handed_over,
@@ -42,6 +43,7 @@ class Notes:
         self._given = {}  # type: dict[int, tuple[int, Any]]  # the same of what equals a library's value: that value
         self._left = self._left_of_others = _MOST_NOTED  # of those with an equality of their own; of others
         self._left_to_look_at = _MOST_LOOKED_AT
+        self._parts_left = _MOST_NOTED  # of the objects within those that are noted
         self._fixed = set()  # type: set[int]  # numbers, once there may be no more notes
         self.is_complete = False
         self.is_old = False  # another thread has asked for something that may change what was noted
@@ -101,10 +103,10 @@ class Notes:
     def _note(self, link, depth, pending, before):
         # type: (Any, int, list[Any], dict[int, tuple[int, Any]]) -> None
         """Of those that are pending, what they hold; of others, whether they still hold what they held before."""
-        told = _told_since(link, pending, self._since) if before else (_told_of(link, pending), self._since, [])
+        told = _told_since(link, pending, self._since) if before else (*_told_of(link, pending), self._since, [])
         if told is None:
-            told, before = ([None] * len(pending), self._since, []), {}
-        states, self._since, changed = told
+            told, before = ([None] * len(pending), [], self._since, []), {}
+        states, parts, self._since, changed = told
         for number in changed:
             before.pop(number, None)
         self._plain.difference_update(changed)
@@ -114,10 +116,14 @@ class Notes:
             self._held.update({number: (depth, note[1]) for number, note in before.items()})
         self._plain.update(before)
         self._deepest = max(depth, self._deepest)
-        for each, held in zip(pending, _copied(states, link.objects)):
+        copies = _copied([*states, *[state for _, state in parts]], link.objects)
+        for each, held in zip(pending, copies):
             self._held[number_of(each)] = depth, held
             keep = self._plain.add if _is_plain(held) and not may_change(each) else self._plain.discard
             keep(number_of(each))
+        for (each, _), held in zip(parts[: self._parts_left], copies[len(pending) :]):
+            self._held.setdefault(number_of(each), (depth, held))
+        self._parts_left = max(self._parts_left - len(parts), 0)
 
     def _note_given(self, link, depth, present):
         # type: (Any, int, list[Any]) -> None
@@ -197,19 +203,33 @@ class Notes:
         values, atoms, _ = shown
         if _may_be_a_result(value) and values and (held is None or not atoms <= atoms_of(held)):
             return True
-        return "__eq__" in vars(type(value)) and held is not None and not are_equal(_told_of(link, [value])[0], held)
+        return "__eq__" in vars(type(value)) and held is not None and not are_equal(_told_of(link, [value])[0][0], held)
 
     def held(self, link, *values):
         # type: (Any, Any) -> list[Any]
         """What these objects hold; None where that can no longer be noted of one that the script has not made."""
+        return self.held_with_parts(link, *values)[0]
+
+    def held_with_parts(self, link, *values):
+        # type: (Any, Any) -> tuple[list[Any], Callable[[Any], Any]]
+        """The same, and what says what an object holds that is within: what was noted, or comes with the object, which
+        was not here before. Of others that is not known (None): by now they may hold what is expected."""
         noted = [self._held.get(number_of(each)) for each in values]
         if not self._left:
             unknown = [note is None and standing_of(value) != MADE for value, note in zip(values, noted)]
             noted = [(0, None) if is_unknown else note for is_unknown, note in zip(unknown, noted)]
         asked = [value for value, note in zip(values, noted) if note is None]
         self.is_complete = self.is_complete and not asked
-        told = iter(_told_of(link, asked) if asked else ())
-        return [next(told) if note is None else note[1] for note in noted]
+        began = now()
+        states, parts = _told_of(link, asked) if asked else ([], [])
+        told, late = iter(states), {number_of(each): state for each, state in parts if is_new_since(each, began)}
+
+        def within(value):
+            # type: (Any) -> Any
+            number = number_of(value)
+            return late[number] if number in late else self._held.get(number, (0, None))[1]
+
+        return [next(told) if note is None else note[1] for note in noted], within
 
 
 def _may_be_a_result(value):
@@ -220,19 +240,33 @@ def _may_be_a_result(value):
 
 
 def _told_of(link, values):
-    # type: (Any, list[Any]) -> list[Any]
+    # type: (Any, list[Any]) -> tuple[list[Any], list[tuple[Any, Any]]]
+    """What these hold, and the objects within that, each with what it holds."""
     told = link.ask("states", None, *values)
-    return told if type(told) is list and len(told) == len(values) else [None] * len(values)
+    found = _split(told, len(values)) if type(told) is list else None
+    return found or ([None] * len(values), [])
 
 
 def _told_since(link, values, since):
-    # type: (Any, list[Any], int) -> tuple[list[Any], int, list[int]] | None
-    """(what these hold, the time over there, the numbers of what has come to hold something else since that time)."""
+    # type: (Any, list[Any], int) -> tuple[Any, Any, int, list[int]] | None
+    """(what these hold, the objects within that, the time over there, the numbers of what has come to hold something
+    else since that time)."""
     told = link.ask("states", since, *values)
-    if type(told) is not list or len(told) != len(values) + 1 or type(told[-1]) is not list or not told[-1]:
+    if type(told) is not list or not told or type(told[-1]) is not list or not told[-1]:
         return None
-    *states, (time, *numbers) = told  # the list itself the other half has, too
-    return (states, time, numbers) if all(type(each) is int for each in (time, *numbers)) else None
+    *found, (time, *numbers) = told  # the list itself the other half has, too
+    states = _split(found, len(values))
+    return (*states, time, numbers) if states and all(type(each) is int for each in (time, *numbers)) else None
+
+
+def _split(told, count):
+    # type: (list[Any], int) -> tuple[list[Any], list[tuple[Any, Any]]] | None
+    """So many states, behind which there may be a list of objects within them, each with what it holds."""
+    parts = told[count] if len(told) == count + 1 else ()
+    if len(told) not in (count, count + 1) or type(parts) not in (list, tuple):
+        return None
+    pairs = [(each, state) for each, state in zip(parts[0::2], parts[1::2]) if is_opaque(each) and type(state) is dict]
+    return told[:count], pairs
 
 
 def _copied(told, objects):
