@@ -77,11 +77,12 @@ def _prepare(setup, parent):
     from cruxcell import native, rehearsal, seal, template  # noqa: F401 - while bytecode is kept
     from cruxcell.analysis import unknown
     from cruxcell.confinement import linux
-    from cruxcell.values import sets
+    from cruxcell.values import containers, sets
 
     sys.dont_write_bytecode = True  # nothing of what programs use
     helper = native.load(setup.pure, setup.native_folder)
     sets.use(helper)
+    containers.use(helper)
     linux.die_with(helper, parent)
     _load_what_programs_use(setup)
     _warm_up(helper)

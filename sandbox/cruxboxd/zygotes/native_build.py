@@ -40,6 +40,7 @@ SOURCES = tuple(
         "hear",
         "arenas",
         "sets",
+        "unchanged",
         "rule",
         "waiter",
     )

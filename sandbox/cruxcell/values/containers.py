@@ -62,6 +62,7 @@ class Containers:
         # type: (int) -> None
         self.entries = {}  # type: dict[int, list[Any]]
         self.numbers = {}  # type: dict[int, int]
+        self._changing = {}  # type: dict[int, list[Any]]  # the entries of those that can change
         self._parity, self._next = first & 1, first
         self._new = []  # type: list[int]
         self._touched = []  # type: list[int]
@@ -142,6 +143,8 @@ class Containers:
             if entry is not None and number not in self._written:
                 value = entry[0]
                 entry[1] = items_of_list(value) if type(value) is list else _state(entry)
+            if entry is not None and entry[1] is not None:
+                self._changing[number] = entry
         self._new, self._touched, self._written = [], [], {}
 
     def undo(self):
@@ -156,6 +159,7 @@ class Containers:
         # type: (list[int]) -> None
         for number in numbers:
             entry = self.entries.pop(number, None)
+            self._changing.pop(number, None)
             if entry is not None:
                 self.numbers.pop(id(entry[0]), None)
                 self.gone.append(entry)
@@ -163,31 +167,17 @@ class Containers:
     def changed(self):
         # type: () -> list[int]
         """The numbers of the containers whose content is not what the other half has."""
-        found = []
-        for number, entry in self.entries.items():
-            value, before = entry[0], entry[1]
-            if before is None:
-                continue
-            if type(value) is list and len(entry) == _OF_OTHERS:  # as most are: without another call
-                if len(value) != len(before) or not all(map(_is, value, before)):
-                    found.append(number)
-            elif _may_differ(entry):
-                found.append(number)
-        return found
+        entries = self._changing
+        looked_at = _helper[0].not_as_before(entries) if _helper else list(entries)
+        return [number for number in looked_at if _may_differ(entries[number])]
 
     def sweep(self):
         # type: () -> list[int]
         """Forget what nothing but this table refers to any more; the numbers. The other half can forget them, too."""
         if not self.entries:
             return []
-        references, alone = getrefcount, _references_alone([[], None])
-        gone = []
-        for number in list(self.entries):
-            entry = self.entries[number]
-            if references(entry[0]) <= alone:
-                gone.append(number)
-                del self.entries[number], self.numbers[id(entry[0])]
-                self.gone.append(entry)
+        gone = _helper[0].alone(self.entries) if _helper else _alone(self.entries)  # type: list[int]
+        self.forget(gone)
         return gone
 
     def held(self, numbers, apart):
@@ -222,6 +212,29 @@ class Containers:
             if references(entry[0]) > alone + counts.get(number, 0):
                 found.append(number)
         return found
+
+
+_helper = []  # type: list[Any]
+
+
+def use(helper):
+    # type: (Any) -> None
+    """From now on the helper looks through the containers before each message, if it can: the pure twin cannot. It
+    takes a fraction of the time, which each question costs anew."""
+    if hasattr(helper, "not_as_before"):
+        _helper[:] = [helper]
+
+
+def _alone(entries):
+    # type: (dict[int, list[Any]]) -> list[int]
+    """The numbers of the containers that nothing refers to but their entry."""
+    references, alone = getrefcount, _references_alone([[], None])
+    found = []
+    for number in list(entries):
+        entry = entries[number]
+        if references(entry[0]) <= alone:
+            found.append(number)
+    return found
 
 
 def is_referred_to(entry):

@@ -284,6 +284,8 @@ static PyMethodDef methods[] = {
     {"keep_arenas", cell_keep_arenas, METH_O, cell_keep_arenas_doc},
     {"set_order", cell_set_order, METH_O, cell_set_order_doc},
     {"fill_set", cell_fill_set, METH_VARARGS, cell_fill_set_doc},
+    {"not_as_before", cell_not_as_before, METH_O, cell_not_as_before_doc},
+    {"alone", cell_alone, METH_O, cell_alone_doc},
     {"end_as", cell_end_as, METH_O, cell_end_as_doc},
     {NULL, NULL, 0, NULL},
 };

@@ -67,6 +67,8 @@ PyObject *cell_report_value(PyObject *module, PyObject *args);
 PyObject *cell_keep_arenas(PyObject *module, PyObject *most);
 PyObject *cell_set_order(PyObject *module, PyObject *set);
 PyObject *cell_fill_set(PyObject *module, PyObject *args);
+PyObject *cell_not_as_before(PyObject *module, PyObject *entries);
+PyObject *cell_alone(PyObject *module, PyObject *entries);
 PyObject *cell_end_as(PyObject *module, PyObject *child);
 extern const char cell_plain_names_doc[];
 extern const char cell_plain_call_doc[];
@@ -84,6 +86,8 @@ extern const char cell_report_value_doc[];
 extern const char cell_keep_arenas_doc[];
 extern const char cell_set_order_doc[];
 extern const char cell_fill_set_doc[];
+extern const char cell_not_as_before_doc[];
+extern const char cell_alone_doc[];
 extern const char cell_end_as_doc[];
 
 #pragma GCC visibility pop
