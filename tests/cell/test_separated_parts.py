@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict, defaultdict, deque
 from typing import Any
 
 import pytest
@@ -56,6 +57,29 @@ def test_two_objects_are_equal_by_what_the_objects_hold_that_they_have_made(
     other: Candidate, noted: object, late: object, is_equal: bool
 ):
     result, expected = pair(other, noted, late)
+    assert (result == expected) is is_equal
+
+
+@pytest.mark.parametrize(
+    ("hold", "its", "is_equal"),
+    [
+        (lambda node: deque([node]), None, True),
+        (lambda node: deque([node]), lambda node: [node], False),
+        (lambda node: deque([node]), lambda node: deque([node, 2]), False),
+        (lambda node: defaultdict(list, {2: [node]}), lambda node: {2: [node]}, True),
+        (lambda node: {2: node}, lambda node: {3: node}, False),
+        (lambda node: OrderedDict({2: node}), None, False),  # whose order counts
+        (lambda node: (node,), lambda node: [node], False),
+        (lambda node: frozenset([node]), None, False),
+    ],
+)
+def test_what_containers_hold_is_compared_item_by_item(other: Candidate, hold: Any, its: Any, is_equal: bool):
+    cls, kind = of_a_class(other), node_class()
+    one, two = other.part(kind, 60), other.part(kind, 61)
+    result = other.thing(cls, 5, {"nodes": hold(one), "made of": 2})
+    other.parts = [one, {"v": 2}, two, {"v": 2}]
+    expected = cls(2)
+    other.states[facts.number_of(expected)] = {"nodes": (its or hold)(two), "made of": 2}
     assert (result == expected) is is_equal
 
 
@@ -138,6 +162,11 @@ class Failure(Exception):
     pass
 
 
+class Items(list):  # type: ignore[type-arg]
+    def __iter__(self) -> Any:
+        raise AssertionError
+
+
 def parts_of(*values: Any, modules: frozenset[str] = frozenset([__name__])) -> list[Any]:
     return ToldStates(Shown(False)).parts_of([*values], [dict(vars(each)) for each in values], modules)
 
@@ -146,7 +175,7 @@ def test_objects_within_are_told_with_what_they_hold_each_once():
     last = Node(v=1)
     last.next = last
     inner = Node(next=last, of={"a": (last, [2])})
-    one = Compared(head=inner, again=[inner])
+    one = Compared(head=inner, again=Items([deque([inner])]))
     one.itself = one
     assert parts_of(one) == [inner, vars(inner), last, vars(last)]
     assert parts_of(one, modules=frozenset(["another"])) == []
@@ -168,9 +197,6 @@ def test_objects_that_hold_much_or_what_may_be_much_are_not_told(held: object):
 
 
 def test_errors_and_values_with_a_class_of_the_program_s_are_no_such_objects():
-    class Items(list):  # type: ignore[type-arg]
-        pass
-
     assert parts_of(Compared(x=Items([1]), y=Failure(), z=Node, w=1)) == []
 
 
@@ -181,3 +207,7 @@ def test_so_much_is_looked_at_and_told():
     one = Compared(x=many[:3_000])
     lengths = [len(told.parts_of([one], [vars(one)], frozenset([__name__]))) for _ in range(4)]
     assert lengths == [6_000, 6_000, 2 * (8_192 - 6_000), 0]
+    told, large = ToldStates(Shown(False)), Compared(x=[Node(v="a" * 2_000) for _ in range(3_000)])
+    for _ in range(3):  # which are not told, and looked at
+        assert told.parts_of([large], [vars(large)], frozenset([__name__])) == []
+    assert told.parts_of([one], [vars(one)], frozenset([__name__])) == []

@@ -4,7 +4,7 @@ from marshal import dumps
 
 from cruxcell.jobs.separated.crossing.classes import holders_of, state_of
 from cruxcell.jobs.separated.crossing.numbered import Shown  # noqa: F401 - in type comments
-from cruxcell.jobs.separated.proxies.equality import ATOMS
+from cruxcell.jobs.separated.proxies.equality import ATOMS, items_in
 from cruxcell.jobs.separated.proxies.operations import is_class, mro_of, own_of
 from cruxcell.jobs.separated.proxies.remote import is_class_of_proxies
 from cruxcell.values.containers import CONTAINERS
@@ -36,19 +36,15 @@ class ToldStates:
         pending = [state for state, is_one in zip(states, compare) if is_one]  # type: list[Any]
         found, seen = [], set(map(id, values))  # type: list[Any], set[int]
         for each in pending:
-            kind = type(each)
-            if kind is dict:
-                parts = [*each, *each.values()]
-            elif any(kind is container for container in CONTAINERS):
-                parts = list(each)
-            elif self._left and id(each) not in seen and _is_of(kind, modules):
+            parts = items_in(each)
+            if parts is None:
+                if not self._left or id(each) in seen or not _is_of(type(each), modules):
+                    continue
+                self._left -= 1
                 parts = [state_of(each)]
                 if not (_is_small(parts[0]) and _is_short(parts[0], modules)):
                     continue
-                self._left -= 1
                 found += [each, parts[0]]
-            else:
-                continue
             if id(each) not in seen and len(pending) + len(parts) <= _MOST_LOOKED_AT:
                 pending += parts
             seen.add(id(each))
@@ -126,12 +122,8 @@ def _is_small(state):
     """Has it few parts, those counted anew that stand at several places? The format writes them at each."""
     pending = [state]
     for each in pending:
-        kind = type(each)
-        if kind is dict:
-            parts = [*each, *each.values()]
-        elif any(kind is container for container in CONTAINERS):
-            parts = list(each)
-        else:
+        parts = items_in(each)
+        if parts is None:
             continue
         if len(pending) + len(parts) > _LARGEST:  # a part takes a byte at least
             return False
@@ -146,11 +138,9 @@ def _is_short(state, modules):
     classes and functions?"""
     pending, left = [state], _LARGEST
     for each in pending:
-        kind = type(each)
-        if kind is dict:
-            pending += [*each, *each.values()]
-        elif any(kind is container for container in CONTAINERS):
-            pending += each
+        kind, parts = type(each), items_in(each)
+        if parts is not None:
+            pending += parts
         elif kind is str or kind is bytes:
             left -= len(each)
         elif kind is int:

@@ -5,6 +5,8 @@ is expected when the script makes an object to compare with. So what other objec
 one, and counts as long as the candidate is asked for nothing else: none of them becomes what is expected later.
 """
 
+import sys
+
 from cruxcell.jobs.separated.proxies.facts import (
     MADE,
     derives_from,
@@ -22,7 +24,7 @@ from cruxcell.jobs.separated.proxies.readings import all_shown
 from cruxcell.jobs.separated.proxies.shared_names import place_of
 from cruxcell.values.arrays import is_array_of_objects
 from cruxcell.values.canonical import NotPlain, TooLarge, canon
-from cruxcell.values.containers import CONTAINERS, is_referred_to
+from cruxcell.values.containers import CONTAINERS, dict_base, is_referred_to
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -102,7 +104,7 @@ def _are_alike(one, other, within=None):
     objects by what it has made itself, as a list by its nodes."""
     pending, seen = [(one, other)], set()  # type: list[tuple[Any, Any]], set[tuple[int, int]]
     for left, right in pending:
-        kind = type(left)
+        base = _base_of(left)
         if left is right or (id(left), id(right)) in seen:
             continue
         seen.add((id(left), id(right)))
@@ -114,14 +116,26 @@ def _are_alike(one, other, within=None):
             if pairs is None:
                 return False
             pending += pairs
-        elif kind not in (list, tuple, dict) or kind is not type(right):
+        elif base is None or base is not _base_of(right):
             if not _is_equal(left, right):
                 return False
-        elif len(left) != len(right) or (kind is dict and left.keys() != right.keys()):
+        elif base.__len__(left) != base.__len__(right) or (base is dict and dict.keys(left) != dict.keys(right)):
             return False
+        elif base is dict:
+            pending += [(dict.__getitem__(left, key), dict.__getitem__(right, key)) for key in dict.keys(left)]
         else:
-            pending += [(left[key], right[key]) for key in left] if kind is dict else zip(left, right)
+            pending += zip(base.__iter__(left), base.__iter__(right))
     return True
+
+
+def _base_of(value):
+    # type: (Any) -> Any
+    """The type of lists, tuples, dicts and deques, also with a class of their own that leaves to it what is equal."""
+    kind = type(value)
+    base = next((each for each in (list, tuple, dict) if issubclass(kind, each)), None)  # type: Any
+    if base is dict and dict_base(kind).__eq__ is not dict.__eq__:  # as of an OrderedDict
+        return None
+    return kind if base is None and kind is _deque() else base
 
 
 def _states_of(within, one, other):
@@ -242,18 +256,27 @@ def _gone_through(value):
         if id(each) in seen:
             continue
         seen.add(id(each))
-        kind = type(each)
-        is_deque = (kind.__module__, kind.__name__) == ("collections", "deque")
-        base = next((base for base in CONTAINERS if issubclass(kind, base)), None)
-        if base is dict:  # whose class may have methods of its own
-            pending += [*dict.keys(each), *dict.values(each)]
-        elif is_array_of_objects(each):
-            pending += each.ravel().tolist()
-        elif base is not None or is_deque:
-            pending += each if base is None else base.__iter__(each)
-        else:
+        items = each.ravel().tolist() if is_array_of_objects(each) else items_in(each)
+        if items is None:
             found.append(each)
+        else:
+            pending += items
     return found, seen
+
+
+def items_in(value):
+    # type: (Any) -> list[Any] | None
+    """What is in a container, whose class may have methods of its own; None of what is none."""
+    kind = type(value)
+    base = next((each for each in CONTAINERS if issubclass(kind, each)), None)
+    if base is dict:
+        return [*dict.keys(value), *dict.values(value)]
+    return list((base or kind).__iter__(value)) if base is not None or kind is _deque() else None
+
+
+def _deque():
+    # type: () -> Any
+    return getattr(sys.modules.get("collections"), "deque", None)
 
 
 _BY_WORD = (
