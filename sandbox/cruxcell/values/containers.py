@@ -337,7 +337,8 @@ def _differs(value, before):
         return set.__len__(value) != len(before[0]) or any(id(item) not in before[0] for item in set.__iter__(value))
     if kind == "deque":
         return len(value) != len(before) or not _same(value, before)
-    return not _are_alike(_STATES.get(kind, bytes)(value), before)
+    is_same = bytearray.__eq__(value, before) if kind is bytearray else _are_alike(_STATES[kind](value), before)
+    return not is_same
 
 
 def _are_alike(one, other):
@@ -347,7 +348,7 @@ def _are_alike(one, other):
     if one is other or kind is not type(other):
         return one is other
     if kind is tuple or kind is list:
-        return len(one) == len(other) and all(map(_are_alike, one, other))
+        return len(one) == len(other) and (_same(one, other) or all(map(_are_alike, one, other)))
     return kind in _PLAIN and bool(one == other)
 
 

@@ -173,9 +173,10 @@ def _interval_parts(array, dtype):
 
 def _string_parts(array, dtype):
     # type: (Any, Any) -> Any
-    if not all(type(each) is str or _is_missing(each) for each in array):
+    held = array.to_numpy(dtype=object).tolist()  # to go through the array itself takes ten times as long
+    if not all(_is_missing(each) for each in held if type(each) is not str):
         return None
-    items = [each if type(each) is str else None for each in array]
+    items = [each if type(each) is str else None for each in held]
     return "string", dtype.storage, dtype.na_value is not _of_pandas("NA"), items
 
 

@@ -84,10 +84,10 @@ is_as_before(PyObject *entry)
     if (!PyTuple_CheckExact(before) || PyList_GET_SIZE(entry) != OF_OTHERS) {
         return 0;
     }
-    return PyList_CheckExact(value)       ? list_is_as(value, before)
-           : PyDict_CheckExact(value)     ? dict_is_as(value, before)
-           : Py_TYPE(value) == &PySet_Type ? set_is_as(value, before)
-                                      : 0;
+    return PyList_Check(value)                            ? list_is_as(value, before)
+           : PyDict_Check(value) && !PyODict_Check(value) ? dict_is_as(value, before) /* that has an order of its own */
+           : PySet_Check(value)                           ? set_is_as(value, before)
+                                                          : 0;
 }
 
 static int
@@ -119,7 +119,7 @@ keys_of(PyObject *entries, int (*is_wanted)(PyObject *), int answer)
 const char cell_not_as_before_doc[] = PyDoc_STR(
 "not_as_before(entries) -> list of numbers\n\n"
 "Of a dict of [container, what it held]: those that are not certain to hold the same. Certain are lists, dicts and sets\n"
-"of these very types by the identity of their items, and what cannot change (None).");
+"by the identity of their items, whatever methods their classes have, and what cannot change (None).");
 
 PyObject *
 cell_not_as_before(PyObject *Py_UNUSED(module), PyObject *entries)
