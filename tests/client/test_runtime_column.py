@@ -61,6 +61,22 @@ def test_rows_choose_their_runtimes(tmp_path, capsys):
 
 
 @pytest.mark.kernel
+def test_what_a_runtime_has_is_found_by_links_to_it(tmp_path, capsys):
+    """A link says which of several environments is the current one, or where somebody's home is."""
+    environment, home, current = (tmp_path / name for name in ("release", "home", "current"))
+    home.symlink_to(tmp_path)
+    current.symlink_to(home / "release")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
+    [packages] = environment.glob("lib/python*/site-packages")
+    (packages / "library.py").write_text("import os\nVERSION = len(open(__file__).read()[:2]) * os.path.exists(__file__)\n")
+    uses = "    import library\n    import xml.dom\n    return library.VERSION * x\n"
+    paths = [str(folder / "bin" / "python") for folder in (current, home / "current")]
+    samples = [{"task_id": "Mine/0", "completion": uses, "python": path} for path in paths]
+    _, lines = run(tmp_path, capsys, [DOUBLE], samples)
+    assert [line["passed"] for line in lines] == [True, True], lines
+
+
+@pytest.mark.kernel
 @pytest.mark.parametrize(
     ("sample", "words", "sentence"),
     [

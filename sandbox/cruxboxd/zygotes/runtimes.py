@@ -155,7 +155,7 @@ def _ask(commands: Commands, spec: RuntimeSpec, config: Config, preload: tuple[s
         path=spec.path,
         version=said["version"],
         sys_path=path,
-        readable=tuple(_outermost(readable)),
+        readable=tuple(_readable(readable)),
         native_folder=_native_folder(commands, spec),
         is_default=False,
         packages=tuple((str(name), str(version)) for name, version in said["packages"]),
@@ -231,10 +231,13 @@ def _cache() -> Path | None:
         return None
 
 
-def _outermost(paths: list[str]) -> list[str]:
-    """The folders that are not inside another one of the list."""
-    real = sorted({str(Path(path).resolve()) for path in paths if Path(path).is_dir()})
-    return [path for path in real if not any(path.startswith(other + "/") for other in real)]
+def _readable(paths: list[str]) -> list[str]:
+    """The folders that are not inside another one of the list, and those that lead there by symbolic links, by which
+    the interpreter knows them."""
+    folders = {path: str(Path(path).resolve()) for path in paths if Path(path).is_dir()}
+    real = sorted(set(folders.values()))
+    outermost = [path for path in real if not any(path.startswith(other + "/") for other in real)]
+    return outermost + [path for path, to in folders.items() if os.path.normpath(path) != to]
 
 
 class ZygoteSetups:
