@@ -129,6 +129,21 @@ def test_objects_that_lead_to_each_other_are_compared_once(other: Candidate):
     assert result == expected
 
 
+def test_objects_that_lead_back_to_the_two_that_are_compared_are_compared_once(other: Candidate):
+    cls, kind = of_a_class(other), node_class()
+    one, two = other.part(kind, 60), other.part(kind, 61)
+    result = other.thing(cls, 5, {"v": 2, "of": [one]})
+    other.parts = [one, {"owner": result}, two, {}]
+    expected = cls(2)
+    other.states[facts.number_of(expected)] = {"v": 2, "of": [two]}
+    assert result != expected
+    other.parts[3]["owner"] = expected
+    other.notes.forget_from(0)
+    cls(5)
+    assert result == expected
+    assert [each[0] for each in other.asked].count("special") == 2
+
+
 def test_so_many_parts_are_noted(other: Candidate, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(notes, "_MOST_NOTED", 1)
     other.notes = notes.Notes()

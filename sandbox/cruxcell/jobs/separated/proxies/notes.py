@@ -222,14 +222,17 @@ class Notes:
         self.is_complete = self.is_complete and not asked
         began = now()
         states, parts = _told_of(link, asked) if asked else ([], [])
-        told, late = iter(states), {number_of(each): state for each, state in parts if is_new_since(each, began)}
+        told = iter(states)
+        found = [next(told) if note is None else note[1] for note in noted]
+        known = {number_of(each): state for each, state in parts if is_new_since(each, began)}
+        known.update(zip(map(number_of, values), found))
 
         def within(value):
             # type: (Any) -> Any
             number = number_of(value)
-            return late[number] if number in late else self._held.get(number, (0, None))[1]
+            return known[number] if number in known else self._held.get(number, (0, None))[1]
 
-        return [next(told) if note is None else note[1] for note in noted], within
+        return found, within
 
 
 def _may_be_a_result(value):
