@@ -68,7 +68,8 @@ def test_what_a_runtime_has_is_found_by_links_to_it(tmp_path, capsys):
     current.symlink_to(home / "release")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
     [packages] = environment.glob("lib/python*/site-packages")
-    (packages / "library.py").write_text("import os\nVERSION = len(open(__file__).read()[:2]) * os.path.exists(__file__)\n")
+    text = "import os\nVERSION = 2 * (os.path.exists(__file__) and len(open(__file__).read(1)))\n"
+    (packages / "library.py").write_text(text)
     uses = "    import library\n    import xml.dom\n    return library.VERSION * x\n"
     paths = [str(folder / "bin" / "python") for folder in (current, home / "current")]
     samples = [{"task_id": "Mine/0", "completion": uses, "python": path} for path in paths]

@@ -28,14 +28,22 @@ def install():
     """Where `threading` and the pools have been imported: they are what a program is given."""
     threading = sys.modules.get("threading")  # type: Any
     if threading is not None:
-        threading.Thread.start = _waiting(threading.Thread.start, getattr(threading, "_ThreadHandle", None))
+        threading.Thread.start = _waiting(threading.Thread.start, *_handles(threading))
     pools = sys.modules.get("concurrent.futures.thread")  # type: Any
     if pools is not None:
         pools.ThreadPoolExecutor._adjust_thread_count = _of_few(pools.ThreadPoolExecutor._adjust_thread_count)
 
 
-def _waiting(own, handle):
-    # type: (Any, Any) -> Any
+def _handles(threading):
+    # type: (Any) -> tuple[Any, str]
+    """(their class, the attribute in which a thread has its own); None before 3.13. The name differs by version."""
+    handle = getattr(threading, "_ThreadHandle", None)  # type: Any
+    found = [] if handle is None else vars(threading.main_thread()).items()  # type: Any
+    return handle, next((name for name, value in found if isinstance(value, handle)), "")
+
+
+def _waiting(own, handle, place):
+    # type: (Any, Any, str) -> Any
     def start(self):
         # type: (Any) -> None
         while True:
@@ -47,10 +55,10 @@ def _waiting(own, handle):
                 if is_over or not _does_one_end(_thread._count()):
                     raise
             if handle is not None:
-                self._handle = handle()  # that of one that could not be started counts as started
+                setattr(self, place, handle())  # that of one that could not be started counts as started
                 _give_back()
         if handle is not None:
-            _unjoined.add(self._handle)
+            _unjoined.add(getattr(self, place))
             if len(_unjoined) > _MOST_UNJOINED:
                 _give_back()
 
