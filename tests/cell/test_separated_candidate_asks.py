@@ -73,6 +73,11 @@ def test_streams_of_the_script_are_lent_once(half: Half, monkeypatch: pytest.Mon
     assert lent == [(stdin, None), (stdin, ask), (None, ask), (None, None)]
 
 
+class MadeByNew:
+    def __new__(cls, x: int) -> MadeByNew:
+        return object.__new__(cls)
+
+
 class Plain:
     """Of the script, say."""
 
@@ -110,7 +115,9 @@ def function(n: int) -> int:
         ("fields", Plain(), [], False),
         ("fields", function, [], False),
         ("outline", function, [], True),
-        ("outline", Plain, [], False),
+        ("outline", Plain, [], True),
+        ("outline", Plain(), [], False),
+        ("outline", MadeByNew, [], False),
     ],
 )
 def test_the_candidate_uses_what_it_was_shown_and_nothing_behind_it(

@@ -33,6 +33,34 @@ def test_of_a_function_its_parameters_are_shown_and_no_more_of_its_code():
     assert signatures.outline_of(given)[0][-1] == inspect.CO_ASYNC_GENERATOR
 
 
+class _Made:
+    def __init__(self, size: int, color: str = "red") -> None:
+        self.size, self.color = size, color
+
+
+def test_of_a_class_the_parameters_of_its_init_are_shown():
+    class Below(_Made):
+        pass
+
+    class Plain:
+        pass
+
+    class MadeByNew:
+        def __new__(cls, x: int) -> Any:
+            return object.__new__(cls)
+
+    class Numbers(dict[str, int]):
+        pass
+
+    for cls in (_Made, Below):
+        assert signatures.init_of(cls) is _Made.__init__
+        assert signatures.outline_of(cls)[:2] == ((3, 0, 0, ("self", "size", "color"), 0), ("red",))
+    assert signatures.outline_of(Plain) == ((0, 0, 0, (), 0), None, None, {})
+    assert [signatures.init_of(cls) for cls in (MadeByNew, Numbers, int)] == [None] * 3
+    # What the harness has in its own classes is not the script's.
+    assert signatures.init_of(signatures.FunctionOf) is None
+
+
 def test_what_a_class_itself_has_and_what_any_of_the_program_s_has():
     class Above:
         def __init__(self) -> None:

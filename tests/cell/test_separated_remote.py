@@ -39,7 +39,7 @@ def test_what_all_objects_have_a_class_has_where_it_has_none_of_its_own(either: 
 
 def test_how_an_object_is_made_is_asked_for_where_the_script_names_that(either: Other):
     error, cls = either.cls(ValueError), either.cls()
-    either.answers["members"] = 0
+    either.answers.update(members=0, outline=AttributeError())
     assert (error.__init__, cls.__init__) == (ValueError.__init__, object.__init__)
     del either.asked[:]
     for named in (False, True):
@@ -52,8 +52,17 @@ def test_a_class_has_the_signature_of_its_own_init(either: Other):
     cls = either.cls()
     either.answers.update(members=1, get=lambda: lambda _self, a, b=1: (a, b))
     if not either.is_test:
+        either.answers["outline"] = ((3, 0, 0, ("self", "a", "b"), 0), (1,), None, {"a": int})
+        assert str(inspect.signature(cls)) == "(a: int, b=1)"
+        assert inspect.isfunction(cls.__init__)
+        assert inspect.getfullargspec(cls.__init__).args == ["self", "a", "b"]
+        assert str(inspect.signature(cls.__init__)) == "(self, a: int, b=1)"
+        assert cls.__init__(cls.__new__(cls)) is None
+        either.answers["outline"] = ((0, 0, 0, (), 0), None, None, {})
+        assert str(inspect.signature(cls)) == "()"
+        assert cls.__init__ is object.__init__
+        either.answers["outline"] = AttributeError()
         assert not hasattr(cls, "__signature__")
-        assert either.asked == []
         return
     assert str(inspect.signature(cls)) == "(a, b=1)"
     either.answers["members"] = lambda: either.asked[-1][2] == "__new__"

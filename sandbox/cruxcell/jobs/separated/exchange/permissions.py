@@ -4,7 +4,7 @@ from cruxcell.jobs.separated.crossing.classes import without_class
 from cruxcell.jobs.separated.crossing.exceptions import answered
 from cruxcell.jobs.separated.exchange.one_thread import QUESTION
 from cruxcell.jobs.separated.proxies.operations import data_of, is_a_mock, is_class, may_get, may_set, shown
-from cruxcell.jobs.separated.proxies.signatures import is_function
+from cruxcell.jobs.separated.proxies.signatures import init_of, is_function
 from cruxcell.jobs.separated.rules.by_libraries import (
     CLASS_GIVEN,
     FORMAT_GIVEN,
@@ -53,8 +53,10 @@ def may(objects, operation, target, rest):
     if operation in ("get", "set", "del"):
         allowed = may_get if operation == "get" else may_set
         return type(rest[0]) is str and allowed(target, *rest) and may_be_told(operation, target, rest)
-    if operation in ("fields", "outline"):
-        return is_class(target) if operation == "fields" else is_function(target)
+    if operation == "fields":
+        return is_class(target)
+    if operation == "outline":
+        return is_function(target) or (is_class(target) and init_of(target) is not None)
     return operation in ("call", "special", "copy")
 
 

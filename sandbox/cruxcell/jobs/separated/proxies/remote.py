@@ -38,12 +38,14 @@ from cruxcell.jobs.separated.proxies.facts import (
 from cruxcell.jobs.separated.proxies.members import is_of_members, is_read
 from cruxcell.jobs.separated.proxies.operations import ASKED, mro_of, own_of
 from cruxcell.jobs.separated.proxies.runs import connection
+from cruxcell.jobs.separated.proxies.signatures import shown_init, signature_of_init
 from cruxcell.jobs.separated.proxies.told import (
     OF_OBJECTS,
     OF_SOME,
     dataclass_fields,
     is_asked_for,
     is_refused,
+    is_shown,
     is_told,
     looked,
     signature_of,
@@ -60,6 +62,12 @@ _BASES = type.__dict__["__bases__"].__get__
 _FLAGS = type.__dict__["__flags__"].__get__
 _IS_ABSTRACT = 1 << 20  # Py_TPFLAGS_IS_ABSTRACT
 _finished = []  # type: list[bool]
+
+
+def _without_ours(names):
+    # type: (Any) -> list[str]
+    """Without what the harness keeps in a class."""
+    return [each for each in names if not each.startswith("_remote_")]
 
 
 class RemoteType(type):
@@ -93,6 +101,8 @@ class RemoteType(type):
             return connection[0].ask("get", cls, name)
         if name in OF_OBJECTS and is_told(cls) and name != "__init__":
             return getattr(object, name)
+        if name == "__init__" and is_shown(cls):
+            return shown_init(cls, type.__getattribute__(cls, name))
         if name == "__new__" and name in connection[0].named and is_told(cls):
             return connection[0].ask("get", cls, name)
         return (of_base(cls, name) if name in ASKED else None) or type.__getattribute__(cls, name)
@@ -101,7 +111,9 @@ class RemoteType(type):
         # type: (str) -> Any
         if name == "__dataclass_fields__" and "_remote_class" in own_of(cls):
             return dataclass_fields(cls)
-        signature = signature_of(cls) if name == "__signature__" and is_told(cls) else None
+        signature = None
+        if name == "__signature__" and (is_told(cls) or is_shown(cls)):
+            signature = signature_of(cls) if is_told(cls) else signature_of_init(cls)
         if signature is not None:
             return signature
         if is_refused(name):
@@ -175,7 +187,7 @@ class RemoteType(type):
 
     def __dir__(cls):
         # type: () -> Any
-        return type.__dir__(cls) if not is_told(cls) else with_own_names(cls, looked("dir", cls, list))
+        return _without_ours(type.__dir__(cls)) if not is_told(cls) else with_own_names(cls, looked("dir", cls, list))
 
     def __subclasses__(cls):
         # type: () -> Any
@@ -269,8 +281,9 @@ class RemoteBase(metaclass=RemoteType):
 
     def __dir__(self):
         # type: () -> Any
-        is_test = connection[0].is_test
-        return with_own_names(type(self), looked("dir", self, list)) if is_test else object.__dir__(self)
+        if connection[0].is_test:
+            return with_own_names(type(self), looked("dir", self, list))
+        return _without_ours(object.__dir__(self))
 
     def __reduce_ex__(self, protocol):
         # type: (object) -> Any

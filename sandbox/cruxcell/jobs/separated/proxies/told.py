@@ -45,6 +45,12 @@ def is_told(cls):
     return "_remote_class" in own_of(cls) and bool(connection[0].is_test)
 
 
+def is_shown(cls):
+    # type: (Any) -> bool
+    """Is it a class of the script's, in the candidate's process?"""
+    return "_remote_class" in own_of(cls) and not connection[0].is_test
+
+
 def looked(operation, target, kind):
     # type: (str, object, Any) -> Any
     """What the candidate has there; never nothing where it does not say."""
