@@ -17,6 +17,7 @@ from cruxboxd.zygotes import native_build
 
 SANDBOX = Path(__file__).resolve().parents[2] / "sandbox"
 MINORS = range(8, 15)
+NEWEST_THAT_SHARES = (3, 13)  # on newer ones each check has a worker of its own (`analysis/hermetic.py`)
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,11 @@ def found_interpreters() -> list[tuple[tuple[int, int], Path]]:
         if on_path and (3, minor) not in found:  # pyenv's shims take a fifth of a second each to say that they are none
             _learn(found, Path(on_path))
     return sorted(found.items())
+
+
+def sharing_interpreters() -> list[tuple[tuple[int, int], Path]]:
+    """Those of them on which checks may share a worker."""
+    return [(version, python) for version, python in found_interpreters() if version <= NEWEST_THAT_SHARES]
 
 
 def _under_pyenv() -> list[Path]:

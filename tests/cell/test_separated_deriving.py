@@ -65,13 +65,14 @@ def test_what_the_script_has_made_of_one_stands_before_the_others(other: Other, 
 
 
 def test_what_a_class_statement_of_the_script_tells(other: Other):
-    cell, base = types.CellType(), other.cls()
+    cell, others, base = types.CellType(), types.CellType(), other.cls()
 
     def make(*_asked: object) -> int:
         return 1
 
     members = {
         "__new__": make, "__init_subclass__": make, "__class_getitem__": make, "f": make, "__classcell__": cell,
+        "__classdictcell__": others,
         "c": functools.cached_property(make), "__module__": "__main__",
     }  # fmt: skip
     other.answers["derive"] = other.cls(base)
@@ -82,7 +83,7 @@ def test_what_a_class_statement_of_the_script_tells(other: Other):
         ("f", types.FunctionType), ("c", functools.cached_property), ("__module__", str),
     ]  # fmt: skip
     assert other.asked[0][4][-1] != ("__module__", "__main__")
-    assert (cell.cell_contents, own_dict(made)["c"].attrname) == (made, "c")
+    assert (cell.cell_contents, own_dict(made)["c"].attrname, others.cell_contents["f"]) == (made, "c", make)
     other.answers["derive"] = other.cls(base)
     type("Mine", (base,), {"__new__": 5, "__class_getitem__": None})
     assert dict(other.asked[1][4])["__new__"] == 5

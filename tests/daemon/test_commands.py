@@ -179,6 +179,14 @@ def test_a_module_that_is_preloaded_is_named(tmp_path: Path, monkeypatch: pytest
     assert sentence in said if sentence else not said
 
 
+@pytest.mark.parametrize(("version", "is_said"), [("3.14.9", False), ("3.99.0", True)])
+def test_a_python_that_nobody_has_tried_is_warned_of(tmp_path: Path, caplog, version: str, is_said: bool):
+    python = environment(tmp_path / "odd", odd=f"import sys\nsys.version = '{version} (main)'")
+    config = Config(runtimes=(RuntimeSpec("x", str(python)),), preloads=(PreloadSpec("x", ("odd",)),))
+    assert runtimes.find_runtimes(config, Commands())["x"].version == version
+    assert ("not tried on a Python as new" in caplog.text) is is_said
+
+
 def test_without_a_home_nothing_is_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog):
     """As in a container whose user number has no name, and where HOME is not set."""
     monkeypatch.setattr(Path, "home", has_none)

@@ -17,7 +17,7 @@ from left_behind import NUMBERS_OF_THE_HARNESS, PROGRAMS, SLOTS
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "cell"))
 
-from interpreters import found_interpreters
+from interpreters import sharing_interpreters
 from sealed_workers import Worker, started
 
 HONEST = [  # two are over the limit on a value
@@ -37,8 +37,8 @@ HONEST = [  # two are over the limit on a value
 # ---- what is seen ------------------------------------------------------------------------------------------------
 
 
-LEAN = [(python, False) for _, python in found_interpreters()]
-PRELOADED = [(runtimes()[name], True) for name in tested_runtimes()]
+LEAN = [(python, False) for _, python in sharing_interpreters()]
+PRELOADED = [(runtimes()[name], True) for name in tested_runtimes() if (runtimes()[name], False) in LEAN]
 
 
 @pytest.mark.kernel
@@ -82,7 +82,7 @@ REACHES = {
 
 
 @pytest.mark.kernel
-@pytest.mark.parametrize("python", [python for _, python in found_interpreters()][::5], ids=str)
+@pytest.mark.parametrize("python", [python for _, python in sharing_interpreters()][::5], ids=str)
 async def test_where_only_hermetic_programs_run_nothing_reaches_a_descriptor_or_a_signal(python: Path):
     async with started(python, preloaded=True) as worker:
         for module, texts in REACHES.items():
@@ -226,7 +226,7 @@ BEHIND = {"displays": ["[1]", "[2]"], "calls": ["f(1)", "f(2)"]}
 
 
 @pytest.mark.kernel
-@pytest.mark.parametrize("python", [python for _, python in found_interpreters()], ids=lambda path: str(path)[-30:])
+@pytest.mark.parametrize("python", [python for _, python in sharing_interpreters()], ids=lambda path: str(path)[-30:])
 async def test_nothing_of_a_check_runs_behind_its_seal(python: Path):
     flags = payloads.CALLS_FLAGS.pack(payloads.SHARE)
     async with started(python) as worker:
@@ -248,7 +248,7 @@ async def test_nothing_of_a_check_runs_behind_its_seal(python: Path):
 
 
 @pytest.mark.kernel
-@pytest.mark.parametrize("python", [python for _, python in found_interpreters()][::5], ids=str)
+@pytest.mark.parametrize("python", [python for _, python in sharing_interpreters()][::5], ids=str)
 async def test_programs_that_ask_for_what_nothing_has_share_a_worker(python: Path):
     """A method that a model made up is an AttributeError; and of one program that is there again, the code is, too."""
     made_up = "def f(x): return x.contains('a')"

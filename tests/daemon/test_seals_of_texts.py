@@ -13,7 +13,7 @@ from cruxcell.protocol import messages, payloads
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "cell"))
 
-from interpreters import found_interpreters
+from interpreters import sharing_interpreters
 from sealed_workers import started
 
 # Stands for the harness's own, and sends another value.
@@ -44,7 +44,7 @@ raise Late
 
 
 @pytest.mark.kernel
-@pytest.mark.parametrize(("version", "python"), found_interpreters(), ids=str)
+@pytest.mark.parametrize(("version", "python"), sharing_interpreters(), ids=str)
 async def test_the_text_of_an_error_reaches_no_variable_of_the_harness(version: tuple[int, int], python: Path):
     """It is read after the check, when the harness itself may look at frames."""
     async with started(python) as worker:
@@ -71,7 +71,7 @@ def f(x):
 
 
 @pytest.mark.kernel
-@pytest.mark.parametrize("python", [python for _, python in found_interpreters()], ids=str)
+@pytest.mark.parametrize("python", [python for _, python in sharing_interpreters()], ids=str)
 async def test_a_look_at_operands_is_sealed_too(python: Path):
     async with started(python) as worker:
         flags = payloads.CALLS_FLAGS.pack(payloads.SHARE | payloads.INSPECT)

@@ -91,6 +91,10 @@ _FITTED = ("threadpoolctl",)
 _FOR_THREADS = ("threading", "queue", "concurrent.futures.thread", "asyncio")
 
 
+# What scripts in two processes are judged by rests on bytecode and on modules of the library, which change.
+NEWEST_TRIED = (3, 14)
+
+
 @dataclass(frozen=True)
 class Runtime:
     """One interpreter and the facts it reports about itself."""
@@ -142,8 +146,14 @@ def _ask(commands: Commands, spec: RuntimeSpec, config: Config, preload: tuple[s
             "the runtime is the daemon's own Python, so its packages are hidden; --own-packages shows them",
             extra={"runtime": spec.name},
         )
-    if said["implementation"] != "cpython" or tuple(map(int, said["version"].split(".")[:2])) < (3, 8):
+    version = tuple(map(int, said["version"].split(".")[:2]))
+    if said["implementation"] != "cpython" or version < (3, 8):
         raise ConfigError(f"runtime {spec.name!r}: {spec.path} is not a CPython from 3.8 on")
+    if version > NEWEST_TRIED:
+        log.warning(
+            "this version of cruxbox was not tried on a Python as new as the runtime's",
+            extra={"runtime": spec.name, "python": said["version"], "newest_tried": ".".join(map(str, NEWEST_TRIED))},
+        )
     if preload and said["threads"] > 1:
         raise ConfigError(
             f"runtime {spec.name!r}: importing {', '.join(preload)} starts threads; it cannot be preloaded"

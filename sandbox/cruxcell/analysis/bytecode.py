@@ -21,7 +21,12 @@ IMPORTS = frozenset([_OPMAP["IMPORT_NAME"]])
 SETS_ATTRIBUTES = frozenset([_OPMAP["STORE_ATTR"]])
 _GLOBAL_LOADS = frozenset([_OPMAP["LOAD_GLOBAL"]])
 _EXTENDED = opcode.EXTENDED_ARG
-_LOAD_GLOBAL, _GLOBAL_SHIFT = _OPMAP["LOAD_GLOBAL"], int(sys.version_info >= (3, 11))
+# How many of an argument's low bits are no part of the number of a name: of what stands here, and none of others.
+NO_PART = {
+    _OPMAP["LOAD_GLOBAL"]: int(sys.version_info >= (3, 11)),
+    _OPMAP["LOAD_ATTR"]: int(sys.version_info >= (3, 12)),
+    _OPMAP["IMPORT_NAME"]: 2 * (sys.version_info >= (3, 15)),
+}
 
 
 class Anatomy:
@@ -119,7 +124,7 @@ def own_names(code, operations):
     found = set()
     kinds, arguments = code.co_code[0::2], code.co_code[1::2]
     for operation in operations:
-        shift = _GLOBAL_SHIFT if operation == _LOAD_GLOBAL else 0
+        shift = NO_PART.get(operation, 0)
         at = kinds.find(operation)  # not one by one: a script's constants may be built by 100,000 operations
         while at >= 0:
             found.add(code.co_names[_argument(kinds, arguments, at) >> shift])

@@ -1,6 +1,7 @@
 """What a script does with a library that the candidate has a part in, by the word with which the script says so."""
 
 from cruxcell.jobs.separated.proxies.looking import (
+    follow_annotations,
     follow_hints,
     follow_sizes,
     follow_sources,
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 FOLLOWED = {
     "source": follow_sources,
+    "annotations": follow_annotations,
     "get_type_hints": follow_hints,
     "get_args": follow_types,
     "get_origin": follow_types,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
 _OWN = "_remote_own"  # an attribute of a class that the script has made: the names of what it defines, kept here
-_NOT_TOLD = frozenset(["__classcell__", "__module__"])
+_NOT_TOLD = frozenset(["__classcell__", "__classdictcell__", "__module__"])
 _IMPLICIT = {"__new__": staticmethod, "__init_subclass__": classmethod, "__class_getitem__": classmethod}
 _FUNCTION = type(lambda: None)
 _SUITES = frozenset(["unittest", "_pytest", "pytest"])
@@ -103,9 +103,9 @@ def _keep(meta, made, namespace):
         type.__setattr__(made, name, _quiet(name, value))
         _is_below(made, name)
     type.__setattr__(made, _OWN, set(kept))
-    cell = namespace.get("__classcell__")
-    if cell is not None:
-        cell.cell_contents = made
+    for cell, content in (("__classcell__", made), ("__classdictcell__", dict(namespace))):  # super(), annotations
+        if cell in namespace:
+            namespace[cell].cell_contents = content
     for name, value in kept.items():
         named = getattr(type(value), "__set_name__", None)
         if named is not None:

@@ -119,10 +119,22 @@ def follow_sources(link):
     inspect.findsource = findsource
 
 
+def follow_annotations(link):  # noqa: ARG001 - the proxies ask
+    # type: (Any) -> None
+    """In the test's process: from 3.14 on the library reads annotations of classes by a descriptor of `type`, past the
+    metaclass; of the program's classes the candidate says them."""
+    if sys.version_info < (3, 14):
+        return
+    annotationlib = __import__("annotationlib")  # type: Any
+    read = annotationlib._BASE_GET_ANNOTATIONS
+    annotationlib._BASE_GET_ANNOTATIONS = lambda cls: cls.__annotations__ if is_remote(cls) else read(cls)
+
+
 def follow_hints(link):
     # type: (Any) -> None
     """In the test's process: what an annotation of the program says as a text, the candidate evaluates; not with names
     that the script gives."""
+    follow_annotations(link)
     typing = _everybodys_typing()
     evaluate = typing.get_type_hints
 

@@ -124,7 +124,7 @@ def _uses(code, name):
         if value == name and (each.opcode in LOADS or kind in _TAKES):
             if then not in _TAKES:
                 found.append(True)
-        elif value == name and (then == "BINARY_SUBSCR" or then.startswith("CALL")):
+        elif value == name and (_takes_an_item(following) or then.startswith("CALL")):
             found.append(True)  # globals()["x"], getattr(module, "x")
         elif value == name or (type(value) is tuple and name in value):
             puts = True
@@ -132,6 +132,12 @@ def _uses(code, name):
             found.append(False)
             puts = False
     return found
+
+
+def _takes_an_item(step):
+    # type: (Any) -> bool
+    """Of 3.14 on it is a binary operation like any other."""
+    return (step.opname, step.argrepr) in (("BINARY_SUBSCR", ""), ("BINARY_OP", "[]"))
 
 
 def is_looked_up(code, name):

@@ -54,6 +54,7 @@ _IMPORTERS |= {"importlib._bootstrap", "importlib._bootstrap_external"}
 _ATTRIBUTES = frozenset([opmap[name] for name in ("LOAD_ATTR", "LOAD_METHOD") if name in opmap])
 _MORE = frozenset(hasname) - LOADS - _ATTRIBUTES
 _RAISE, _FAIL = opmap["RAISE_VARARGS"], opmap.get("LOAD_ASSERTION_ERROR", 0)
+_COMMON = opmap.get("LOAD_COMMON_CONSTANT")  # from 3.14 on; the first of them is AssertionError
 # What ends an iteration of whoever runs the text, `all(map(eval, texts))`, and leaves it content.
 _ENDS_ITERATIONS = frozenset(["next", "send", "throw"])
 _CALM = frozenset(
@@ -278,6 +279,8 @@ def _only_asserts(bytecode, names):
     # type: (bytes, tuple[str, ...]) -> bool
     """Is each `raise` that of an `assert`?"""
     operations = bytecode[0::2]
+    if _COMMON is not None:
+        return operations.count(_RAISE) <= list(zip(operations, bytecode[1::2])).count((_COMMON, 0))
     return operations.count(_RAISE) <= (operations.count(_FAIL) if _FAIL else names.count("AssertionError") * 255)
 
 
