@@ -18,7 +18,7 @@ from cruxcell.jobs import programs
 from cruxcell.jobs.calls import run_calls
 from cruxcell.jobs.context import JobContext
 from cruxcell.jobs.separated import CHANNEL, run_serve, run_test
-from cruxcell.jobs.separated.proxies.runs import connection
+from cruxcell.jobs.separated.proxies.runs import LINK
 from cruxcell.jobs.streams import run_streams
 from cruxcell.namespace import CANDIDATE
 from cruxcell.protocol import frames, messages
@@ -183,7 +183,7 @@ def _play(stage, line, parts):
             try:
                 part(stage.context, turn)
             finally:
-                del connection[:]
+                del LINK[:]
                 os.close(CHANNEL)
             stage.sweep()
 

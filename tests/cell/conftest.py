@@ -27,9 +27,9 @@ def own_connections() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def own_connection() -> Iterator[None]:
     """The connection of this process is the test's own; the next one has none of it."""
-    before = list(runs.connection)
+    before = list(runs.LINK)
     yield
-    runs.connection[:] = before
+    runs.LINK[:] = before
 
 
 @pytest.fixture

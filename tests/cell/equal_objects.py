@@ -111,7 +111,7 @@ class Candidate:
 @pytest.fixture(name="other")
 def connected() -> Candidate:
     candidate = Candidate()
-    runs.connection[:] = [candidate]
+    runs.LINK[:] = [candidate]
     return candidate
 
 

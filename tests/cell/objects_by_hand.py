@@ -39,14 +39,14 @@ class End:
         return self.ask("call", target, arguments, keywords)
 
     def sends(self, value: object) -> bytes:
-        runs.connection[:] = [self]
+        runs.LINK[:] = [self]
         written = Writer(self.containers, self.objects)
         written.value(value, 0)
         self.containers.settle()
         return written.bytes(1 << 20)
 
     def reads(self, data: bytes, depth: int = 1) -> Any:
-        runs.connection[:] = [self]
+        runs.LINK[:] = [self]
         reader = Reader(data, self.containers, self.objects)
         value = reader.checked(reader.value, depth)
         reader.end()

@@ -84,7 +84,7 @@ class Other:
 
 def connected(other: End) -> End:
     """It, as the connection of this process from now on."""
-    runs.connection[:] = [other]
+    runs.LINK[:] = [other]
     return other
 
 

@@ -10,7 +10,7 @@ _REHEARSE = """
 import json, os
 import cruxcell.boot as boot
 from cruxcell import rehearsal
-from cruxcell.jobs.separated.proxies.remote import connection
+from cruxcell.jobs.separated.proxies.remote import LINK
 import atexit, threading
 main = sys.modules["__main__"]
 def facts():
@@ -18,7 +18,7 @@ def facts():
     return {
         "modules": sorted(sys.modules), "argv": list(sys.argv), "depth": sys.getrecursionlimit(),
         "streams": list(map(id, streams)), "closed": [stream.closed for stream in streams],
-        "open": sorted(os.listdir("/proc/self/fd")), "connection": list(connection),
+        "open": sorted(os.listdir("/proc/self/fd")), "link": list(LINK),
         "threads": threading.active_count(), "main": sys.modules["__main__"] is main,
         "lives": threading.main_thread().is_alive(), "hooks": atexit._ncallbacks(), "environ": dict(os.environ),
     }

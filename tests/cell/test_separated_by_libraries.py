@@ -257,8 +257,8 @@ def serving(monkeypatch: pytest.MonkeyPatch) -> Shown:
     """What the candidate has."""
     has = Shown(True)
     link = types.SimpleNamespace(objects=types.SimpleNamespace(shown=has))
-    monkeypatch.setattr(runs, "connection", [link])
-    monkeypatch.setattr(by_libraries, "connection", [link])
+    monkeypatch.setattr(runs, "LINK", [link])
+    monkeypatch.setattr(by_libraries, "LINK", [link])
     monkeypatch.setattr(by_libraries, "serves_the_candidate", lambda _frame: True)
     return has
 

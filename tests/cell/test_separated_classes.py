@@ -109,7 +109,7 @@ def test_what_is_one_of_a_protocol_the_candidate_says_but_of_no_error(
     value: object, asked: Any, answer: object, monkeypatch: pytest.MonkeyPatch
 ):
     candidate = Asked(True, answer)
-    monkeypatch.setattr(classes, "connection", [candidate])
+    monkeypatch.setattr(classes, "LINK", [candidate])
     protocol = type("Meta", (Meta,), {})("Protocol", (), {})
     protocol_of = type(protocol)
     kind = protocol_of("Kind", (), {})
@@ -128,7 +128,7 @@ def test_what_is_one_of_a_protocol_the_candidate_says_but_of_no_error(
 def test_a_metaclass_with_a_check_of_its_own_is_heard_and_shown_no_value(monkeypatch: pytest.MonkeyPatch):
     candidate = Asked(True, False)
     candidate.refuse = pytest.fail  # type: ignore[attr-defined]
-    monkeypatch.setattr(classes, "connection", [candidate])
+    monkeypatch.setattr(classes, "LINK", [candidate])
     cls = type("Meta", (Meta,), {})("Kind", (), {})
     below = type(cls)("Below", (cls,), {})
     classes.register(cls, ["isinstance", "type.__instancecheck__", "type.__subclasscheck__"])
@@ -152,7 +152,7 @@ def test_who_has_no_say_is_not_asked(
     is_test: bool, bases: tuple[type, ...], names: list[str], monkeypatch: pytest.MonkeyPatch
 ):
     candidate = Asked(is_test, True)
-    monkeypatch.setattr(classes, "connection", [candidate])
+    monkeypatch.setattr(classes, "LINK", [candidate])
     cls = type("Meta", (Meta,), {})("Protocol", bases, {})
     decides = type(cls)("Decides", (), {})
     classes.register(decides, ["isinstance"])  # by which their class has a check of its own

@@ -280,7 +280,7 @@ def test_who_does_not_say_what_objects_hold_has_none_that_are_equal(other: Candi
 
 def test_a_set_that_the_program_gives_holds_no_two_equal_objects(monkeypatch: pytest.MonkeyPatch):
     gone: list[str] = []
-    monkeypatch.setattr(placing, "connection", [SimpleNamespace(gone=gone.append)])
+    monkeypatch.setattr(placing, "LINK", [SimpleNamespace(gone=gone.append)])
     same, other = [Always(), Always()], [object(), object()]
     cases: list[tuple[list[Any], bool]] = [(other, False), (same[:1], False), (same, True)]
     for values, is_gone in cases:

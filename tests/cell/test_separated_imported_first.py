@@ -30,7 +30,7 @@ def test_the_package_of_a_class_is_imported_if_the_script_imports_it(
     data = b"K" + struct.pack("<I", 1) + text("A") + b"j" + struct.pack("<i", 0)
     reader = Reader(data + text("") + text("") + text("imported_first.sub:A"), Containers(0), test)
     try:
-        runs.connection[:] = [SimpleNamespace(is_test=True, objects=test, doubts=Doubts(), named=frozenset())]
+        runs.LINK[:] = [SimpleNamespace(is_test=True, objects=test, doubts=Doubts(), named=frozenset())]
         assert reader.checked(reader.value, 1).__name__ == "A"
         assert ("imported_first" in sys.modules, not test.imports) == (is_there, is_there)
     finally:

@@ -24,7 +24,7 @@ def link(monkeypatch: pytest.MonkeyPatch) -> None:
         return make(value)
 
     link = types.SimpleNamespace(value_of=value_of, notes=Notes())
-    monkeypatch.setattr(library_values, "connection", [link])
+    monkeypatch.setattr(library_values, "LINK", [link])
     monkeypatch.setattr(library_values, "fixed_value", fixed_value)
     monkeypatch.setattr(notes, "number_of", id)
 

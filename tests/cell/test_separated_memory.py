@@ -34,8 +34,8 @@ class Point(ctypes.Structure):
 )
 def test_pointers_do_not_cross_to_a_candidate(value: Any, reaches: bool, monkeypatch: pytest.MonkeyPatch):
     refused: list[str] = []
-    monkeypatch.setattr(runs, "connection", [type("Link", (), {"refuse": staticmethod(refused.append)})])
-    monkeypatch.setattr("cruxcell.jobs.separated.crossing.numbered.connection", runs.connection)
+    monkeypatch.setattr(runs, "LINK", [type("Link", (), {"refuse": staticmethod(refused.append)})])
+    monkeypatch.setattr("cruxcell.jobs.separated.crossing.numbered.LINK", runs.LINK)
     assert reaches_memory(value) is reaches
     Shown(False).show(value)
     assert refused == []

@@ -54,7 +54,7 @@ class Proxy:
     """An object of the other half's."""
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        return runs.connection[0].pickles.reduced(self, protocol)
+        return runs.LINK[0].pickles.reduced(self, protocol)
 
 
 @pytest.fixture

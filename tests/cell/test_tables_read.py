@@ -218,7 +218,7 @@ class Tests:
 
 @pytest.fixture
 def connected() -> None:
-    runs.connection[:] = [Tests()]
+    runs.LINK[:] = [Tests()]
 
 
 @pytest.mark.usefixtures("connected")

@@ -7,7 +7,7 @@ from cruxcell.jobs.separated.proxies.equality import CONTENT
 from cruxcell.jobs.separated.proxies.metaclasses import CHECKS, is_said, said_by_metaclass
 from cruxcell.jobs.separated.proxies.operations import BESIDES, OPERATORS, SPECIAL, kinds_of, mro_of, offered, own_of
 from cruxcell.jobs.separated.proxies.remote import RemoteType, is_class_of_proxies
-from cruxcell.jobs.separated.proxies.runs import connection
+from cruxcell.jobs.separated.proxies.runs import LINK
 from cruxcell.jobs.separated.proxies.shared_names import MODULES, PLAIN, is_stdlib
 
 TYPE_CHECKING = False
@@ -106,7 +106,7 @@ def register(cls, names):
             getattr(sys.modules["collections.abc"], name).register(cls)
         elif name in _MARKS:
             _mark(cls, getattr(__import__(_MARKS[name]), name, None))
-        elif name == _DECIDES and connection[0].is_test:
+        elif name == _DECIDES and LINK[0].is_test:
             _let_decide(cls, names)
 
 
@@ -149,7 +149,7 @@ def _is_instance(cls, value):
     kind = type(value)
     is_shown = is_class_of_proxies(value) or is_class_of_proxies(kind) or kind.__module__ == "__main__"
     if not is_shown and CHECKS[0] in own_of(cls)[_DECIDED]:  # by the type alone it would be another answer
-        connection[0].refuse(_NOT_SHOWN % names_of(cls).partition("\0")[0])
+        LINK[0].refuse(_NOT_SHOWN % names_of(cls).partition("\0")[0])
     return _is_one("isinstance", value, cls) if is_shown else _is_subclass(cls, kind)
 
 
@@ -179,7 +179,7 @@ def _is_left_out(cls, one):
 def _is_one(check, value, cls):
     # type: (str, Any, Any) -> bool
     try:
-        return connection[0].ask(check, value, cls) is True
+        return LINK[0].ask(check, value, cls) is True
     except TypeError:  # a protocol of attributes, which a class alone does not show
         return False
 

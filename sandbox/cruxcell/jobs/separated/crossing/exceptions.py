@@ -5,7 +5,7 @@ from _collections import deque  # type: ignore[import-not-found]
 
 from cruxcell.jobs.separated.proxies import remote
 from cruxcell.jobs.separated.proxies.operations import mro_of, own_of
-from cruxcell.jobs.separated.proxies.runs import ENDS, cancellations, connection
+from cruxcell.jobs.separated.proxies.runs import ENDS, LINK, cancellations
 from cruxcell.jobs.separated.proxies.shared_names import is_stdlib
 from cruxcell.jobs.separated.rules.memory import place_within
 from cruxcell.protocol import records
@@ -252,7 +252,7 @@ def harmless(cls, is_question):
     (`is_question`), and does not raise. Whoever raises it in the test's process (a future, say) ends nothing by that
     which would leave the test content. A SystemExit in an answer is marked."""
     ends = ENDS + (SystemExit,) * is_question  # type: tuple[type[BaseException], ...]
-    if not issubclass(cls, ends if connection[0].has_cancelled else ends + cancellations()):
+    if not issubclass(cls, ends if LINK[0].has_cancelled else ends + cancellations()):
         return cls
     if cls not in _stand_ins:
         stands = {"__class__": property(lambda _self: cls), "value": property(_first), "code": property(_first)}

@@ -4,7 +4,7 @@ import _weakref
 from sys import getrefcount
 
 from cruxcell.jobs.separated.proxies import facts, remote
-from cruxcell.jobs.separated.proxies.runs import connection
+from cruxcell.jobs.separated.proxies.runs import LINK
 from cruxcell.jobs.separated.rules.memory import NOT_GIVEN, reaches_memory
 from cruxcell.values.canonical import TooLarge
 from cruxcell.values.containers import Garbled
@@ -48,7 +48,7 @@ class Shown:
             if len(self.values) >= MAX_OBJECTS:
                 raise TooLarge("the number of objects shown to the other half")
             if self._is_test and reaches_memory(value):
-                connection[0].refuse(NOT_GIVEN % type(value).__name__)
+                LINK[0].refuse(NOT_GIVEN % type(value).__name__)
             self._last = number = self._last + 1
             self.values[number] = value
             self._numbers[address] = number

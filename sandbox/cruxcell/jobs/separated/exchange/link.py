@@ -20,7 +20,7 @@ from cruxcell.jobs.separated.exchange.one_thread import QUESTION, RAISED, OneThr
 from cruxcell.jobs.separated.exchange.partners import Partners
 from cruxcell.jobs.separated.proxies.members import class_asked
 from cruxcell.jobs.separated.proxies.operations import SPECIAL
-from cruxcell.jobs.separated.proxies.runs import connection
+from cruxcell.jobs.separated.proxies.runs import LINK
 from cruxcell.protocol import frames, messages
 from cruxcell.protocol.records import set_traceback
 from cruxcell.values.canonical import TooLarge
@@ -383,4 +383,4 @@ _ATTRIBUTES = {"get": getattr, "set": setattr, "del": delattr}
 def connect(link):
     # type: (Any) -> None
     """Make `link` the one that the proxies of this process ask."""
-    connection[:] = [link]
+    LINK[:] = [link]

@@ -25,7 +25,7 @@ from cruxcell.jobs.separated.proxies.facts import (
 from cruxcell.jobs.separated.proxies.operations import ARITHMETIC, DESCRIPTORS, SPECIAL, STEADY, mro_of, own_of
 from cruxcell.jobs.separated.proxies.placing import hash_meanwhile, is_reading
 from cruxcell.jobs.separated.proxies.remote import RemoteBase, is_class_of_proxies
-from cruxcell.jobs.separated.proxies.runs import connection
+from cruxcell.jobs.separated.proxies.runs import LINK
 from cruxcell.jobs.separated.proxies.shared_names import is_stdlib
 
 TYPE_CHECKING = False
@@ -41,7 +41,7 @@ def forward(name):
     # type: (str) -> Any
     def method(self, *arguments):
         # type: (object, object) -> Any
-        return connection[0].ask("special", self, name, *arguments)
+        return LINK[0].ask("special", self, name, *arguments)
 
     method.__name__ = name
     return method
@@ -51,7 +51,7 @@ def method_of(name):
     # type: (str) -> Any
     def method(self, /, *arguments, **keywords):
         # type: (object, object, object) -> Any
-        return connection[0].call(connection[0].ask("get", self, name), arguments, keywords)
+        return LINK[0].call(LINK[0].ask("get", self, name), arguments, keywords)
 
     method.__name__ = name
     return method
@@ -64,7 +64,7 @@ def _derived(self, errors, /):
     found = method_of("derive")(self, errors)
     kind = getattr(builtins, "BaseExceptionGroup", ())
     if isinstance(found, kind) and [*map(id, vars(kind)["exceptions"].__get__(found))] != [*map(id, given)]:
-        connection[0].refuse("a group of the program is derived for other errors than it gives: require IN_PROCESS")
+        LINK[0].refuse("a group of the program is derived for other errors than it gives: require IN_PROCESS")
     return found
 
 
@@ -113,7 +113,7 @@ def unsaid(name, was_asked=False):
             answer = _said_by(others[0], name, self)
             if answer is not NotImplemented:
                 return answer
-        refuse = connection[0].refuse if was_asked else connection[0].decline
+        refuse = LINK[0].refuse if was_asked else LINK[0].decline
         return refuse(_NOT_SAID % (name, type(self).__name__))
 
     method.__name__ = name
@@ -158,7 +158,7 @@ def hashed(plain, is_value):
         # type: (Any) -> int
         if is_reading():
             return int(plain(self)) if is_value else hash_meanwhile(self, plain(self))
-        found = int(connection[0].ask("special", self, "__hash__"))
+        found = int(LINK[0].ask("special", self, "__hash__"))
         return int(plain(self)) if is_value else found
 
     method.__name__ = "__hash__"
@@ -168,7 +168,7 @@ def hashed(plain, is_value):
 def equals(self, other):
     # type: (object, object) -> Any
     """What a candidate asks an object of the test."""
-    return NotImplemented if is_reading() else connection[0].ask("special", self, "__eq__", other)
+    return NotImplemented if is_reading() else LINK[0].ask("special", self, "__eq__", other)
 
 
 # ---- values ----------------------------------------------------------------------------------------------------------
@@ -184,7 +184,7 @@ class _Told:
 
     def __get__(self, instance, owner=None):
         # type: (object, object) -> Any
-        found = connection[0].ask("get", owner if instance is None else instance, self._name)
+        found = LINK[0].ask("get", owner if instance is None else instance, self._name)
         if instance is None or not callable(found) or are_made(instance):
             return found
 
@@ -248,7 +248,7 @@ def agreed(name, value, expected, answer):
     comes to would do that with what it was told: it is what the plain type gives."""
     if expected is not NotImplemented and not is_opaque(answer) and bool(expected == answer):
         return expected if _says_what_it_is(type(answer)) else answer
-    return connection[0].refuse(
+    return LINK[0].refuse(
         "%s of a %s is for the candidate to say, and is not what the plain type gives" % (name, type(value).__name__)
     )
 
@@ -271,10 +271,10 @@ def _held_in(base):
             try:
                 is_held = base.__contains__(self, item)
             except TypeError:
-                return bool(connection[0].decline(_NOT_SAID % ("__contains__", type(self).__name__)))
+                return bool(LINK[0].decline(_NOT_SAID % ("__contains__", type(self).__name__)))
             if not is_held:
                 return False
-        return bool(connection[0].ask("special", self, "__contains__", item))
+        return bool(LINK[0].ask("special", self, "__contains__", item))
 
     method.__name__ = "__contains__"
     return method
@@ -296,7 +296,7 @@ def _reckoned(name, base):
         is_believed = is_made or not (may_tell_equal or any(map(_is_handed_over, (self, *operands))))
         expected = NotImplemented if is_believed else _of_base(base, name, self, others)
         began = now()
-        value = connection[0].ask("special", self, name, *others)
+        value = LINK[0].ask("special", self, name, *others)
         if value is NotImplemented:
             return value
         if not is_believed and not is_opaque(value):

@@ -7,7 +7,7 @@ asks back.
 """
 
 from cruxcell.jobs.separated.proxies.deriving import checked
-from cruxcell.jobs.separated.proxies.runs import connection
+from cruxcell.jobs.separated.proxies.runs import LINK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def copied(target, is_deep, ours, theirs):
 def copied_there(value, is_deep, memo=None):
     # type: (Any, bool, Any) -> Any
     """A copy that the other half makes of its object."""
-    link = connection[0]
+    link = LINK[0]
     if not is_deep:
         return checked(type(value), link.ask("copy", value, False, None, None), "copy of an object")
     memo = memo if type(memo) is dict else {}

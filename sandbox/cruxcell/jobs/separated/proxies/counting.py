@@ -9,7 +9,7 @@ import sys
 from cruxcell.jobs.separated.proxies.facts import hand_over, is_of_the_test
 from cruxcell.jobs.separated.proxies.operations import mro_of, own_of
 from cruxcell.jobs.separated.proxies.remote import is_class_of_proxies
-from cruxcell.jobs.separated.proxies.runs import connection
+from cruxcell.jobs.separated.proxies.runs import LINK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def operators(base):
     # type: (Any) -> dict[str, Any]
     """What a class of the other half's has here that derives from `base`, in the place of what that has."""
-    if not connection[0].is_test or base not in (_of_collections("Counter"), _of_collections("OrderedDict")):
+    if not LINK[0].is_test or base not in (_of_collections("Counter"), _of_collections("OrderedDict")):
         return {}
     found = {name: _handed_over(getattr(base, name)) for name in _COPIES if name in own_of(base)}
     if base is not _of_collections("Counter"):

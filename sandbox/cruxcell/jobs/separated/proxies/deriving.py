@@ -11,7 +11,7 @@ import sys
 from cruxcell.jobs.separated.proxies.facts import number_of
 from cruxcell.jobs.separated.proxies.operations import SPECIAL, is_a_mock, is_class, kinds_of, mro_of, own_of
 from cruxcell.jobs.separated.proxies.placing import hash_meanwhile, is_reading
-from cruxcell.jobs.separated.proxies.runs import aexits, anexts, connection, exits, nexts
+from cruxcell.jobs.separated.proxies.runs import LINK, aexits, anexts, exits, nexts
 from cruxcell.jobs.separated.proxies.shared_names import is_stdlib
 from cruxcell.namespace import CANDIDATE
 
@@ -30,7 +30,7 @@ _WHY = "class %s derives from a class of the program%s: require IN_PROCESS"
 def derive(meta, name, bases, namespace, keywords):
     # type: (type, str, tuple[Any, ...], dict[str, Any], dict[str, Any]) -> Any
     """What a class statement of the script makes. `meta`: the class of the classes that stand for the program's."""
-    link = connection[0]
+    link = LINK[0]
     if not link.is_test:
         return link.refuse("a class of the test cannot be subclassed (class %s): require IN_PROCESS" % name)
     why = _what_hinders(meta, name, bases, namespace)
@@ -50,7 +50,7 @@ def derive(meta, name, bases, namespace, keywords):
 def is_statement(arguments):
     # type: (tuple[Any, ...]) -> bool
     """Is it a class statement of the script that calls this as the metaclass of its class?"""
-    if not connection[0].is_test or list(map(type, arguments)) != [str, tuple, dict]:
+    if not LINK[0].is_test or list(map(type, arguments)) != [str, tuple, dict]:
         return False
     namespace = arguments[2]  # type: Any
     return "__module__" in namespace and "__qualname__" in namespace
@@ -66,7 +66,7 @@ def bases_for(meta, stand_in, bases):
     # type: (type, Any, tuple[Any, ...]) -> Any
     """The classes that a class statement means by an object of the program's among its bases (`Stack[int]`). Without
     any, the class of that object would be called as a metaclass, and be handed what the script defines."""
-    link = connection[0]
+    link = LINK[0]
     try:
         found = link.call(link.ask("get", stand_in, "__mro_entries__"), (bases,), {})
     except AttributeError:
@@ -134,7 +134,7 @@ def of_base(cls, name):
     names it means that of the base, and not what an object of the derived class is asked by it. None of others."""
     if (id(cls), name) not in _below or name in own_names([cls]):
         return None
-    found = connection[0].ask("get", cls, name)
+    found = LINK[0].ask("get", cls, name)
     if name in _SHAPED:
         return lambda self, *told: _SHAPED[name](lambda *more: found(self, *more))(*told)
     return found
@@ -201,11 +201,11 @@ class Asked:
 
     def __get__(self, instance, owner=None):
         # type: (object, object) -> Any
-        return connection[0].ask("get", owner if instance is None else instance, self._name)
+        return LINK[0].ask("get", owner if instance is None else instance, self._name)
 
     def __set__(self, instance, value):
         # type: (object, object) -> None
-        connection[0].ask("set", instance, self._name, value)
+        LINK[0].ask("set", instance, self._name, value)
 
 
 class _Defined(Asked):
@@ -300,7 +300,7 @@ def checked(cls, value, of="call"):
     """What came of a call of a class, or of a copy of its object: of one of the script's an object of it, or what that
     has of the script's would be the candidate's to say."""
     if is_derived(cls) and not _is_kind_of(type(value), cls):
-        return connection[0].refuse("a %s of class %s gives a %s" % (of, cls.__name__, type(value).__name__))
+        return LINK[0].refuse("a %s of class %s gives a %s" % (of, cls.__name__, type(value).__name__))
     return value
 
 
@@ -340,7 +340,7 @@ class _Super:
 
     def __getattribute__(self, name):
         # type: (str) -> Any
-        found = connection[0].ask("get", object.__getattribute__(self, "_found"), name)
+        found = LINK[0].ask("get", object.__getattribute__(self, "_found"), name)
         return _SHAPED[name](found) if name in _SHAPED else found
 
 
@@ -357,7 +357,7 @@ def super_(*arguments):
             raise RuntimeError("super(): no arguments")
         arguments = variables["__class__"], variables[code.co_varnames[0]]
     if "_remote_class" in own_of(arguments[0]):
-        return _Super(connection[0].call(builtins.super, arguments, {}))
+        return _Super(LINK[0].call(builtins.super, arguments, {}))
     return builtins.super(*arguments)
 
 

@@ -5,7 +5,7 @@ class has its number alone.
 """
 
 from cruxcell.jobs.separated.proxies.operations import is_class, own_of
-from cruxcell.jobs.separated.proxies.runs import connection
+from cruxcell.jobs.separated.proxies.runs import LINK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def number_of(value):
         try:
             number = _NUMBER.__get__(value)
         except AttributeError:  # `object.__new__(cls)`, where the program's is meant
-            return connection[0].refuse(_MADE_HERE % type(value).__name__)  # type: ignore[no-any-return]
+            return LINK[0].refuse(_MADE_HERE % type(value).__name__)  # type: ignore[no-any-return]
     else:
         number = _get(value, "__dict__")["_remote_number"]
     return number
@@ -102,7 +102,7 @@ def marked(value, standing, cls, began, made_of=()):
     would come back as what the test has made."""
     if type(value) is not cls:
         return value
-    began = connection[0].alone_since(began)
+    began = LINK[0].alone_since(began)
     if is_opaque(value):
         if _TIME.__get__(value) > began:
             _STANDING.__set__(value, standing)

@@ -1,7 +1,7 @@
 """Members of an IntFlag, which are numbers in the other half: what comes of two of them is a member, too."""
 
 from cruxcell.jobs.separated.proxies.asking import agreed, answered_here, forward
-from cruxcell.jobs.separated.proxies.runs import connection
+from cruxcell.jobs.separated.proxies.runs import LINK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ def operators(offers):
     """What a class that offers this has of IntFlag, if it derives from that."""
     if "IntFlag" not in offers:
         return {}
-    if not connection[0].is_test:
+    if not LINK[0].is_test:
         return {name: forward(name) for name in (*_OF_TWO, *_OF_ONE, "__contains__") if name in offers}
     return {name: _OF_ONE.get(name) or _combined(name) for name in (*_OF_TWO, *_OF_ONE) if name in offers}
 
@@ -30,7 +30,7 @@ def _combined(name):
         expected = plain(self, other)
         if type(other) is not type(self):
             return expected
-        return agreed(name, self, expected, connection[0].ask("special", self, name, other))
+        return agreed(name, self, expected, LINK[0].ask("special", self, name, other))
 
     method.__name__ = name
     return method
@@ -39,7 +39,7 @@ def _combined(name):
 def _inverted(self):
     # type: (Any) -> Any
     """From Python 3.11 on all members but these. Which there are, the class says; none that are in it."""
-    found = connection[0].ask("special", self, "__invert__")
+    found = LINK[0].ask("special", self, "__invert__")
     return found if type(found) is type(self) and not int.__and__(self, found) else int.__invert__(self)
 
 

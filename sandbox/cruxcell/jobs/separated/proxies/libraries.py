@@ -9,7 +9,7 @@ import sys
 from cruxcell.jobs.separated.proxies.facts import DERIVES, LIBRARIES, derives_from
 from cruxcell.jobs.separated.proxies.library_values import ORDER, compared_as, told_of_arithmetic
 from cruxcell.jobs.separated.proxies.operations import mro_of, own_of
-from cruxcell.jobs.separated.proxies.runs import connection
+from cruxcell.jobs.separated.proxies.runs import LINK
 from cruxcell.jobs.separated.proxies.shared_names import is_of_c, is_stdlib, place_of
 
 TYPE_CHECKING = False
@@ -76,7 +76,7 @@ def _has_members(self, member):
         raise TypeError(_NO_FLAGS % (type(member).__name__, type(self).__name__))
     flags, value = self.value, member.value
     if type(flags) is not int or type(value) is not int:  # an object would say yes
-        return bool(connection[0].refuse(_NO_NUMBERS % type(self).__name__))
+        return bool(LINK[0].refuse(_NO_NUMBERS % type(self).__name__))
     return flags & value == value
 
 

@@ -10,7 +10,7 @@ import _operator
 from cruxcell.jobs.separated.proxies.facts import fixed_value
 from cruxcell.jobs.separated.proxies.operations import ARITHMETIC, mro_of, own_of
 from cruxcell.jobs.separated.proxies.placing import hash_meanwhile, is_reading
-from cruxcell.jobs.separated.proxies.runs import connection
+from cruxcell.jobs.separated.proxies.runs import LINK
 from cruxcell.jobs.separated.proxies.shared_names import is_stdlib
 
 TYPE_CHECKING = False
@@ -108,7 +108,7 @@ def _value_of(value):
         return value
     if make in _FIXED:
         return fixed_value(value, make)
-    return connection[0].notes.value_of(value, lambda: connection[0].value_of(value, make))
+    return LINK[0].notes.value_of(value, lambda: LINK[0].value_of(value, make))
 
 
 def fix_values(values):

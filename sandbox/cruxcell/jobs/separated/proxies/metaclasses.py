@@ -12,7 +12,7 @@ from cruxcell.jobs.separated.proxies.doubts import is_of_the_harness
 from cruxcell.jobs.separated.proxies.operations import DESCRIPTORS, NONE, SPECIAL, mro_of, own_of
 from cruxcell.jobs.separated.proxies.placing import hash_meanwhile, is_reading
 from cruxcell.jobs.separated.proxies.remote import RemoteType, is_class_of_proxies
-from cruxcell.jobs.separated.proxies.runs import connection
+from cruxcell.jobs.separated.proxies.runs import LINK
 from cruxcell.jobs.separated.proxies.shared_names import is_stdlib
 from cruxcell.jobs.separated.proxies.special_methods import special
 
@@ -59,7 +59,7 @@ def metaclass_for(bases, offers):
     new = frozenset([each for each in told if each.lstrip(NONE) in _TOLD and each.lstrip(NONE) not in known])
     if not new and len(kinds) < 2:
         return kinds[0] if kinds else RemoteType
-    key = (connection[0].is_test, new, *kinds)
+    key = (LINK[0].is_test, new, *kinds)
     if key not in _made:
         _made[key] = made = type("class", tuple(kinds) or (RemoteType,), _methods(new))
         reductions = getattr(sys.modules.get("copyreg"), "dispatch_table", {})
@@ -70,7 +70,7 @@ def metaclass_for(bases, offers):
 
 def _methods(names):
     # type: (frozenset[str]) -> dict[str, Any]
-    is_test = connection[0].is_test
+    is_test = LINK[0].is_test
     found = {"__module__": RemoteType.__module__, "__hash__": RemoteType.__hash__}  # type: dict[str, Any]
     found[_HAS] = [each.lstrip(NONE) for each in names]
     if "__len__" in names:
@@ -91,22 +91,22 @@ def _is_same(cls, other):
     if is_reading():
         return cls is other or NotImplemented
     if cls is other:
-        return connection[0].ask("special", cls, "__eq__", other)
+        return LINK[0].ask("special", cls, "__eq__", other)
     if RemoteType.__eq__(cls, other):
         return True
     if has_no_equality(other):
-        connection[0].doubts.are_different(cls, other, sys._getframe(1))
+        LINK[0].doubts.are_different(cls, other, sys._getframe(1))
     return NotImplemented
 
 
 def _is_another(cls, other):
     # type: (Any, object) -> Any
     if cls is other:
-        return connection[0].ask("special", cls, "__ne__", other)
+        return LINK[0].ask("special", cls, "__ne__", other)
     if RemoteType.__eq__(cls, other):
         return False
     if has_no_equality(other):
-        connection[0].doubts.are_different(cls, other, sys._getframe(1), "__ne__")
+        LINK[0].doubts.are_different(cls, other, sys._getframe(1), "__ne__")
     return True
 
 
@@ -118,7 +118,7 @@ def _hash(cls):
     frame = sys._getframe(1)
     if is_of_the_harness(frame) and frame.f_globals is not _PLACING:
         return type.__hash__(cls)
-    return int(connection[0].ask("special", cls, "__hash__"))
+    return int(LINK[0].ask("special", cls, "__hash__"))
 
 
 _PLACING = is_reading.__globals__
@@ -129,13 +129,13 @@ def _contains(cls, item):
     try:
         iter(cls)
     except TypeError:  # which a script may expect
-        connection[0].decline("class %s gives no items, and says what is in it: require IN_PROCESS" % cls.__name__)
+        LINK[0].decline("class %s gives no items, and says what is in it: require IN_PROCESS" % cls.__name__)
     return RemoteType.__contains__(cls, item)
 
 
 def _text(cls):
     # type: (Any) -> str
-    said = connection[0].ask("special", cls, "__str__")
+    said = LINK[0].ask("special", cls, "__str__")
     return said if type(said) is str else repr(cls)
 
 
@@ -147,7 +147,7 @@ def _is_no_descriptor_here(cls, owner, name):
 def refuse_descriptor(which, owner, name):
     # type: (str, type, str) -> None
     """It would be handed what has it, and with that whatever a class of the script's holds: what is expected, too."""
-    connection[0].refuse(
+    LINK[0].refuse(
         "%s of the program gives attribute %s of class %s, which is the script's: require IN_PROCESS"
         % (which, name, owner.__name__)
     )

@@ -8,7 +8,7 @@ would equal that of this and another.
 
 from _thread import get_ident as _get_ident
 
-from cruxcell.jobs.separated.proxies.runs import connection
+from cruxcell.jobs.separated.proxies.runs import LINK
 from cruxcell.values.containers import base_of, put_anew
 
 TYPE_CHECKING = False
@@ -70,7 +70,7 @@ class Placing:
                     self.during(put_anew, holder)
             finally:
                 self._hashes = None
-            if connection[0].is_test:
+            if LINK[0].is_test:
                 _look_for_equals([each for each in waiting if id(each) in hashes], hashes, holders)
 
 
@@ -84,7 +84,7 @@ def _look_for_equals(values, hashes, holders):
         for holder in holders:
             held = [some[number] for number in map(id, holder) if number in some]
             if len(set(held)) != len(held):
-                connection[0].gone("the candidate gives a set or dict that holds two equal objects")
+                LINK[0].gone("the candidate gives a set or dict that holds two equal objects")
 
 
 def is_reading():

@@ -18,7 +18,7 @@ from cruxcell.jobs.separated.proxies.operations import (
     own_of,
 )
 from cruxcell.jobs.separated.proxies.remote import RemoteBase, RemoteObject, is_class_of_proxies
-from cruxcell.jobs.separated.proxies.runs import connection
+from cruxcell.jobs.separated.proxies.runs import LINK
 from cruxcell.jobs.separated.proxies.signatures import PARTS, FunctionOf
 from cruxcell.jobs.separated.proxies.special_methods import (
     FUNCTION_TYPE,
@@ -52,7 +52,7 @@ def make_class(  # noqa: PLR0917 - what a class is written as
         stands_for: a builtin class its objects say they are of (`__class__`), or None.
         module: what it says its module is.
     """
-    plain, is_test = _values_among(bases), connection[0].is_test
+    plain, is_test = _values_among(bases), LINK[0].is_test
     is_opaque = is_test and not plain
     name, _, qualified = name.partition("\0")
     namespace = {"__module__": module, "_remote_class": number, "__slots__": ()}  # type: dict[str, Any]
@@ -96,7 +96,7 @@ def _of_plain_base(first, offers, overrides):
     base = next(each for each in mro_of(first) if not is_class_of_proxies(each))
     if issubclass(base, BaseException):
         found = {"__str__": _told, "__repr__": _shown}  # type: dict[str, Any]
-        own = overrides if connection[0].is_test else ()
+        own = overrides if LINK[0].is_test else ()
         found.update({each: own_of_error(each) for each in own if hasattr(base, each)})
         return found, [each for each in offers if each not in ("__str__", "__repr__")]
     found = flags.operators(offers)
@@ -108,7 +108,7 @@ def _of_plain_base(first, offers, overrides):
 def _special_methods(asked, offers):
     # type: (list[str], list[str]) -> dict[str, Any]
     """The methods among `asked`, each of which asks the other half."""
-    is_test = connection[0].is_test
+    is_test = LINK[0].is_test
     is_run = "__next__" in offers or "__await__" in offers
     found = {}  # type: dict[str, Any]
     for each in asked if is_run or not is_test else _without_methods(asked):
@@ -135,7 +135,7 @@ def _values_among(bases):
 def _own_of_value(base, names):
     # type: (Any, list[str]) -> dict[str, Any]
     """What a class derived from a plain type has in the place of what that type has."""
-    is_test = connection[0].is_test
+    is_test = LINK[0].is_test
     found = {}  # type: dict[str, Any]
     for name in names:
         is_like_an_object = name in ASKED or (name == "__contains__" and not hasattr(base, name))
@@ -153,11 +153,11 @@ def _of_known_class(stands_for):
     found = {"__class__": property(lambda _self: stands_for)}  # type: dict[str, Any]
     if stands_for is FUNCTION_TYPE:  # a decorator's, say, among the methods of a class of this half
         found["__get__"] = _bound
-        if connection[0].is_test:  # doctest looks whether they are those of the script
+        if LINK[0].is_test:  # doctest looks whether they are those of the script
             found["__globals__"] = property(lambda _self: {})
         else:
             found.update(PARTS)
-    elif stands_for is METHOD_TYPE and not connection[0].is_test:
+    elif stands_for is METHOD_TYPE and not LINK[0].is_test:
         found["__func__"] = property(FunctionOf)
     return found
 
@@ -166,7 +166,7 @@ def _called_by_name(is_opaque):
     # type: (bool) -> dict[str, Any]
     """What an object has for a script that names methods which every object has: those of a proxy know nothing of what
     it stands for."""
-    return {"__getattribute__": _attribute} if is_opaque and _OF_EVERY_OBJECT & connection[0].named else {}
+    return {"__getattribute__": _attribute} if is_opaque and _OF_EVERY_OBJECT & LINK[0].named else {}
 
 
 _OF_EVERY_OBJECT = frozenset(["__getattribute__", "__init__"])
@@ -198,7 +198,7 @@ def _bound(self, instance, _owner=None):
 
 def _documentation(self):
     # type: (object) -> Any
-    return connection[0].ask("get", self, "__doc__")
+    return LINK[0].ask("get", self, "__doc__")
 
 
 _OF_VALUES = frozenset(["__str__", "__repr__", "__format__", "__missing__", "__call__", "__enter__", "__exit__"])

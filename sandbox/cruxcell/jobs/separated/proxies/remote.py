@@ -37,7 +37,7 @@ from cruxcell.jobs.separated.proxies.facts import (
 )
 from cruxcell.jobs.separated.proxies.members import is_of_members, is_read
 from cruxcell.jobs.separated.proxies.operations import ASKED, mro_of, own_of
-from cruxcell.jobs.separated.proxies.runs import connection
+from cruxcell.jobs.separated.proxies.runs import LINK
 from cruxcell.jobs.separated.proxies.signatures import shown_init, signature_of_init
 from cruxcell.jobs.separated.proxies.told import (
     OF_OBJECTS,
@@ -88,7 +88,7 @@ class RemoteType(type):
         if is_statement(arguments):
             return derive_by(cls, RemoteType, arguments, keywords)
         own = own_of(cls).get("__class__")
-        if type(own) is property and not connection[0].is_test:  # `type(stream)()`, which the test would not make
+        if type(own) is property and not LINK[0].is_test:  # `type(stream)()`, which the test would not make
             return own.fget(None)(*arguments, **keywords)  # type: ignore[misc]
         return make(cls, cls, arguments, keywords)
 
@@ -98,13 +98,13 @@ class RemoteType(type):
         if name in OF_SOME and is_asked_for(cls, name):
             if name == "__dict__":
                 return MappingProxyType({**looked("members", cls, dict), **own_members(cls)})
-            return connection[0].ask("get", cls, name)
+            return LINK[0].ask("get", cls, name)
         if name in OF_OBJECTS and is_told(cls) and name != "__init__":
             return getattr(object, name)
         if name == "__init__" and is_shown(cls):
             return shown_init(cls, type.__getattribute__(cls, name))
-        if name == "__new__" and name in connection[0].named and is_told(cls):
-            return connection[0].ask("get", cls, name)
+        if name == "__new__" and name in LINK[0].named and is_told(cls):
+            return LINK[0].ask("get", cls, name)
         return (of_base(cls, name) if name in ASKED else None) or type.__getattribute__(cls, name)
 
     def __getattr__(cls, name):
@@ -118,21 +118,21 @@ class RemoteType(type):
             return signature
         if is_refused(name):
             raise AttributeError("type object %r has no attribute %r" % (cls.__name__, name))
-        return connection[0].ask("get", cls, name)
+        return LINK[0].ask("get", cls, name)
 
     def __setattr__(cls, name, value):
         # type: (str, object) -> None
         if name.startswith("_abc_") or name == "__abstractmethods__":
             type.__setattr__(cls, name, value)
         elif name == "__dataclass_fields__" and is_derived(cls):
-            connection[0].refuse("a dataclass of the script derives from a class of the program: require IN_PROCESS")
+            LINK[0].refuse("a dataclass of the script derives from a class of the program: require IN_PROCESS")
         else:
-            connection[0].ask("set", cls, name, value)
+            LINK[0].ask("set", cls, name, value)
             set_on_class(RemoteType, cls, name, value)
 
     def __delattr__(cls, name):
         # type: (str) -> None
-        connection[0].ask("del", cls, name)
+        LINK[0].ask("del", cls, name)
         gone_from_class(cls, name)
 
     @property
@@ -152,7 +152,7 @@ class RemoteType(type):
         """With the one that `inspect.isabstract` looks for."""
         flags = _FLAGS(cls)  # type: int
         try:
-            is_abstract = is_told(cls) and connection[0].ask("get", cls, "__abstractmethods__")
+            is_abstract = is_told(cls) and LINK[0].ask("get", cls, "__abstractmethods__")
         except AttributeError:
             is_abstract = False
         return flags | _IS_ABSTRACT if is_abstract else flags
@@ -165,12 +165,12 @@ class RemoteType(type):
     @property
     def __doc__(cls):  # type: ignore[override]
         # type: () -> Any
-        return connection[0].ask("get", cls, "__doc__") if "_remote_class" in own_of(cls) else None
+        return LINK[0].ask("get", cls, "__doc__") if "_remote_class" in own_of(cls) else None
 
     def __repr__(cls):
         # type: () -> str
         """As over there, where it has the module of a library, or a metaclass that says more."""
-        said = connection[0].ask("special", cls, "__repr__") if is_told(cls) else ""
+        said = LINK[0].ask("special", cls, "__repr__") if is_told(cls) else ""
         return said if type(said) is str and said else type.__repr__(cls)
 
     def __eq__(cls, other):
@@ -206,11 +206,11 @@ class RemoteType(type):
         """As with objects: where what it gives holds the item, the metaclass has to say so, too."""
         if not any(one is item or one == item for one in cls):
             return False
-        return not connection[0].is_test or bool(connection[0].ask("special", cls, "__contains__", item))
+        return not LINK[0].is_test or bool(LINK[0].ask("special", cls, "__contains__", item))
 
     def __len__(cls):
         # type: () -> Any
-        return connection[0].ask("special", cls, "__len__")
+        return LINK[0].ask("special", cls, "__len__")
 
     def __bool__(cls):
         # type: () -> bool
@@ -219,8 +219,8 @@ class RemoteType(type):
     def __getitem__(cls, key):
         # type: (object) -> Any
         began = now()
-        found = connection[0].ask("special", cls, "__getitem__", key)
-        if connection[0].means_a_class(cls):
+        found = LINK[0].ask("special", cls, "__getitem__", key)
+        if LINK[0].means_a_class(cls):
             _stands_for(cls, found, began)  # `Stack[int]()` makes an object of that
         return found
 
@@ -229,7 +229,7 @@ def _items(cls, name):
     # type: (Any, str) -> Any
     """What a class of the other half's gives when it is gone through. Members are read at once."""
     began = now()
-    found = connection[0].ask("special", cls, name)
+    found = LINK[0].ask("special", cls, name)
     if not (is_of_members(cls) and hasattr(type(found), "__next__")):
         return found
     _stands_for(cls, found, began)
@@ -240,7 +240,7 @@ def _stands_for(cls, value, began):
     # type: (Any, Any, int) -> None
     """What a class gives may be asked for what that makes or has, unless it was here before: a function of the
     program's, it may be, which would make for a test what it makes itself."""
-    if is_opaque(value) and is_new_since(value, connection[0].alone_since(began)):
+    if is_opaque(value) and is_new_since(value, LINK[0].alone_since(began)):
         keep_owner(value, cls)
 
 
@@ -253,14 +253,14 @@ class RemoteBase(metaclass=RemoteType):
         # type: (str) -> Any
         if name == "__dataclass_fields__":
             return type(self).__dataclass_fields__
-        if name == "__mro_entries__" and connection[0].is_test:
+        if name == "__mro_entries__" and LINK[0].is_test:
             return lambda bases: bases_for(RemoteType, self, bases)
         signature = signature_of_call(self) if name == "__signature__" else None
         if signature is not None:
             return signature
         if is_refused(name):
             raise AttributeError("%r object has no attribute %r" % (type(self).__name__, name))
-        found = connection[0].ask("get", self, name)
+        found = LINK[0].ask("get", self, name)
         if is_opaque(found) and "__call__" in own_of(type(found)) and standing_of(self):
             keep_owner(found, self)
         return found
@@ -271,17 +271,17 @@ class RemoteBase(metaclass=RemoteType):
             BaseException.__setattr__(self, name, value)
         elif set_here(self, name, value):
             return
-        elif name != "__signature__" or connection[0].is_test:  # which matplotlib notes on a `show` that is a mock
-            connection[0].ask("set", self, name, value)
+        elif name != "__signature__" or LINK[0].is_test:  # which matplotlib notes on a `show` that is a mock
+            LINK[0].ask("set", self, name, value)
 
     def __delattr__(self, name):
         # type: (str) -> None
-        connection[0].ask("del", self, name)
+        LINK[0].ask("del", self, name)
         deleted_here(self, name)
 
     def __dir__(self):
         # type: () -> Any
-        if connection[0].is_test:
+        if LINK[0].is_test:
             return with_own_names(type(self), looked("dir", self, list))
         return _without_ours(object.__dir__(self))
 
@@ -292,7 +292,7 @@ class RemoteBase(metaclass=RemoteType):
             is_deep = caller.f_code.co_name == "deepcopy"
             memo = caller.f_locals.get("memo")
             return lambda: copied_there(self, is_deep, memo), ()
-        return connection[0].pickles.reduced(self, protocol)
+        return LINK[0].pickles.reduced(self, protocol)
 
 
 class RemoteObject(RemoteBase, Opaque):
@@ -304,7 +304,7 @@ class RemoteObject(RemoteBase, Opaque):
 def make(cls, target, arguments, keywords):
     # type: (Any, Any, tuple[object, ...], dict[str, object]) -> Any
     """Call a class, or what stands for it (`Stack[int]`); any function where there is no class."""
-    link = connection[0]
+    link = LINK[0]
     if cls is None or not link.means_a_class(cls):
         return link.call(target, arguments, keywords)
     shown = link.note((*arguments, *keywords.values()))

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
 # The one link of this process: an object with `ask(operation, *fields)` and `is_test`.
-connection = []  # type: list[Any]
+LINK = []  # type: list[Any]
 # What would end an iteration or a generator of the test's own, `all(map(candidate, ...))`, and leave it content.
 ENDS = (StopIteration, StopAsyncIteration, GeneratorExit)
 
@@ -35,7 +35,7 @@ def step_of(name):
 def stepped(self, name, values, ends=StopIteration):
     # type: (Any, str, tuple[Any, ...], Any) -> Any
     """A step of a generator or awaitable of the other half; `ends`: by which exceptions it may say that it is done."""
-    link = connection[0]
+    link = LINK[0]
     if link.is_test and hasattr(type(self), "__await__"):
         link.may_end(ends)
         return link.ask("drive", self, name, *values)
@@ -60,7 +60,7 @@ def _is_dealt_with(link, error, traceback):
 def exit_(self, kind=None, error=None, traceback=None):
     # type: (Any, Any, Any, Any) -> bool
     """A context manager of the other half hears of the exception, and may have dealt with it."""
-    found = exits(lambda *told: connection[0].ask("special", self, "__exit__", *told))
+    found = exits(lambda *told: LINK[0].ask("special", self, "__exit__", *told))
     return bool(found(kind, error, traceback))
 
 
@@ -70,7 +70,7 @@ def exits(ask):
 
     def exit_(kind=None, error=None, traceback=None):
         # type: (Any, Any, Any) -> bool
-        link = connection[0]
+        link = LINK[0]
         return bool(ask(kind, _told(link, error), None)) and _is_dealt_with(link, error, traceback)
 
     return exit_
@@ -94,7 +94,7 @@ def is_exit(arguments, frame):
 def exited(ask, kind, error, traceback):
     # type: (Any, Any, Any, Any) -> Any
     """What such a function says, as `exit_`; it may have to be awaited."""
-    link = connection[0]
+    link = LINK[0]
     found = ask(kind, _told(link, error), None)
     if hasattr(type(found), "__await__"):
         return _ToExit(found, error, traceback)
@@ -116,14 +116,14 @@ class _ToExit:
         # type: () -> Any
         answer, error, traceback = self._told
         found = yield from answer.__await__()
-        return bool(found) and _is_dealt_with(connection[0], error, traceback)
+        return bool(found) and _is_dealt_with(LINK[0], error, traceback)
 
 
 def throw(self, kind, error=None, _traceback=None, ends=StopIteration):
     # type: (Any, Any, Any, Any, Any) -> Any
     """Into a generator of the other half. As with `exit_`, a failed assertion does not end there, nor does what else
     the candidate may have provoked: of an exception that was raised before it was thrown the script is asked."""
-    link = connection[0]
+    link = LINK[0]
     thrown = error if isinstance(error, BaseException) else kind
     raised = traceback_of(thrown) if isinstance(thrown, BaseException) else None
     if thrown is GeneratorExit or isinstance(thrown, GeneratorExit):
@@ -171,7 +171,7 @@ def nexts(ask):
 
     def ask_next():
         # type: () -> Any
-        connection[0].may_end(StopIteration)
+        LINK[0].may_end(StopIteration)
         return ask()
 
     return ask_next
@@ -179,7 +179,7 @@ def nexts(ask):
 
 def next_(self):
     # type: (Any) -> Any
-    return _Next(lambda: connection[0].ask("special", self, "__anext__"))
+    return _Next(lambda: LINK[0].ask("special", self, "__anext__"))
 
 
 def anexts(ask):
@@ -197,7 +197,7 @@ class _Next:
     def __await__(self):
         # type: () -> Any
         ends = StopIteration, StopAsyncIteration
-        connection[0].may_end(StopAsyncIteration)
+        LINK[0].may_end(StopAsyncIteration)
         item = self._ask()
         return (yield from await_(item, ends))
 
@@ -205,7 +205,7 @@ class _Next:
 async def aexit(self, kind=None, error=None, traceback=None):
     # type: (Any, Any, Any, Any) -> bool
     """As `exit_`."""
-    found = aexits(lambda *told: connection[0].ask("special", self, "__aexit__", *told))
+    found = aexits(lambda *told: LINK[0].ask("special", self, "__aexit__", *told))
     return bool(await found(kind, error, traceback))
 
 
@@ -213,7 +213,7 @@ def aexits(ask):
     # type: (Any) -> Any
     async def aexit(kind=None, error=None, traceback=None):
         # type: (Any, Any, Any) -> bool
-        link = connection[0]
+        link = LINK[0]
         return bool(await ask(kind, _told(link, error), None)) and _is_dealt_with(link, error, traceback)
 
     return aexit

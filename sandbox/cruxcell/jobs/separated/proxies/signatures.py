@@ -4,7 +4,7 @@ the same of its `__init__`. So `inspect.signature` works, decorators that check 
 that make what a class needs. Of its code a candidate hears nothing else."""
 
 from cruxcell.jobs.separated.proxies.operations import is_class, mro_of, own_of
-from cruxcell.jobs.separated.proxies.runs import connection
+from cruxcell.jobs.separated.proxies.runs import LINK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _part(at, make=None):
     # type: (int, Any) -> property
     def get(self):
         # type: (object) -> Any
-        found = connection[0].ask("outline", self)[at]
+        found = LINK[0].ask("outline", self)[at]
         return found if make is None else make(found)
 
     return property(get)
@@ -122,7 +122,7 @@ class InitOf(FunctionOf):
 
 def _has_parameters(cls):
     # type: (Any) -> bool
-    counts, _, _, _ = connection[0].ask("outline", cls)
+    counts, _, _, _ = LINK[0].ask("outline", cls)
     return bool(counts[0] or counts[-1])
 
 

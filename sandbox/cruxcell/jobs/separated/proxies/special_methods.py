@@ -47,7 +47,7 @@ from cruxcell.jobs.separated.proxies.remote import (
     class_of_alias,
     make,
 )
-from cruxcell.jobs.separated.proxies.runs import aexit, await_, connection, exit_, next_, step_of, throw
+from cruxcell.jobs.separated.proxies.runs import LINK, aexit, await_, exit_, next_, step_of, throw
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def _arithmetic(name):
         if standing == HANDED_OVER and not all(map(_is_no_value, others)):
             return not_said(self, *others)
         began = now()
-        value = connection[0].ask("special", self, name, *others)
+        value = LINK[0].ask("special", self, name, *others)
         if value is NotImplemented or is_opaque(value):
             given = _operands(self, *others)
             return value if standing == HANDED_OVER else marked(value, DERIVED, type(self), began, given)
@@ -128,7 +128,7 @@ def _of_made(name):
         # type: (object, object) -> Any
         is_asked = are_read(self, *([] if name == "__round__" else others))
         if is_asked or (are_read(self) and is_dropped(sys._getframe(1))):
-            return connection[0].ask("special", self, name, *others)
+            return LINK[0].ask("special", self, name, *others)
         return not_said(self, *others)
 
     method.__name__ = name
@@ -144,7 +144,7 @@ def _contains(self, item):
         return bool(unsaid("__contains__")(self))
     if not are_made(self) and not any(one is item or one == item for one in self):
         return False
-    return bool(connection[0].ask("special", self, "__contains__", item))
+    return bool(LINK[0].ask("special", self, "__contains__", item))
 
 
 _GIVING_ITEMS = ("__iter__", "__getitem__")
@@ -163,17 +163,17 @@ def _sameness(self, other, frame):
     if is_reading():  # what are two here are two over there
         return self is other or NotImplemented
     if self is other:
-        return connection[0].ask("special", self, "__eq__", other)
-    if type(other) is type(self) and connection[0].means_a_class(type(self)):
-        found = hold_the_same(connection[0], self, other)
+        return LINK[0].ask("special", self, "__eq__", other)
+    if type(other) is type(self) and LINK[0].means_a_class(type(self)):
+        found = hold_the_same(LINK[0], self, other)
         if found is None:
-            connection[0].doubts.says_equal(self, frame)
+            LINK[0].doubts.says_equal(self, frame)
         return bool(found)
-    if holds(connection[0], self, other):
-        return bool(connection[0].ask("special", self, "__eq__", other))
+    if holds(LINK[0], self, other):
+        return bool(LINK[0].ask("special", self, "__eq__", other))
     if has_no_equality(other):
-        connection[0].compared_by_identity = True
-        connection[0].doubts.are_different(self, other, frame)
+        LINK[0].compared_by_identity = True
+        LINK[0].doubts.are_different(self, other, frame)
     return NotImplemented
 
 
@@ -193,8 +193,8 @@ def _are_two(self, other, frame):
     that are equal, and the question holds nothing that the program has not given."""
     if type(other) is not type(self) or is_reading() or is_of_the_harness(frame):
         return False
-    if not connection[0].ask("special", self, "__ne__", other):
-        connection[0].doubts.says_equal(self, frame)
+    if not LINK[0].ask("special", self, "__ne__", other):
+        LINK[0].doubts.says_equal(self, frame)
     return True
 
 
@@ -205,19 +205,19 @@ def _is_another(self, other):
     # type: (object, object) -> Any
     """Of two that `==` would ask their class about, what the class says of `!=`. That they do not differ is not for it
     to say alone."""
-    if type(other) is not type(self) or not connection[0].means_a_class(type(self)):
+    if type(other) is not type(self) or not LINK[0].means_a_class(type(self)):
         frame = sys._getframe(1)
         if self is other:
-            return connection[0].ask("special", self, "__ne__", other)
-        if holds(connection[0], self, other):
-            return bool(connection[0].ask("special", self, "__ne__", other))
+            return LINK[0].ask("special", self, "__ne__", other)
+        if holds(LINK[0], self, other):
+            return bool(LINK[0].ask("special", self, "__ne__", other))
         if _are_two(self, other, frame):
             return True
         if has_no_equality(other):
-            connection[0].doubts.are_different(self, other, frame, "__ne__")
+            LINK[0].doubts.are_different(self, other, frame, "__ne__")
         return object.__ne__(self, other)
-    are_equal = self is other or ("__eq__" in type(self).__dict__ and bool(hold_the_same(connection[0], self, other)))
-    if connection[0].ask("special", self, "__ne__", other):
+    are_equal = self is other or ("__eq__" in type(self).__dict__ and bool(hold_the_same(LINK[0], self, other)))
+    if LINK[0].ask("special", self, "__ne__", other):
         return True
     return False if are_equal else unsaid("__ne__", was_asked=True)(self, other)
 
@@ -232,7 +232,7 @@ def _call(self, /, *arguments, **keywords):
 def _iter(self):
     # type: (object) -> Any
     """An iterator of the other half; an iterator itself is its own."""
-    found = connection[0].ask("special", self, "__iter__")
+    found = LINK[0].ask("special", self, "__iter__")
     return found if hasattr(type(found), "__next__") else iter(found)
 
 
@@ -240,7 +240,7 @@ def _array(self, dtype=None, copy=None):
     # type: (Any, Any, object) -> Any
     """What stays where it is (a matrix, an array with a mask, an image) as the plain array that it is at bottom. One
     that has none is not taken apart: numpy would compare its items where it refuses to compare it."""
-    found, numpy = connection[0].ask("special", self, "__array__"), sys.modules.get("numpy")  # type: Any, Any
+    found, numpy = LINK[0].ask("special", self, "__array__"), sys.modules.get("numpy")  # type: Any, Any
     if numpy is None or type(found) is not numpy.ndarray:
         raise TypeError("a %s that is no plain array lives in the other process" % type(self).__name__)
     if dtype is not None and dtype != found.dtype:

@@ -7,7 +7,7 @@ import sys
 
 from cruxcell.jobs.separated.proxies.facts import DERIVES, LIBRARIES, Opaque
 from cruxcell.jobs.separated.proxies.operations import OF_ESTIMATORS, SPECIAL, mro_of, own_of
-from cruxcell.jobs.separated.proxies.runs import connection
+from cruxcell.jobs.separated.proxies.runs import LINK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,28 +36,28 @@ def is_refused(name):
     """Is nobody to ask this? So it is with what a library may look for, unless the script itself names it."""
     if not name.startswith("__") or name in _PUBLIC or name.startswith(OF_ESTIMATORS):
         return False
-    return name not in connection[0].named or name in SPECIAL or name.startswith("__array")
+    return name not in LINK[0].named or name in SPECIAL or name.startswith("__array")
 
 
 def is_told(cls):
     # type: (Any) -> bool
     """Is it a class of the candidate's, which tells the test what it has?"""
-    return "_remote_class" in own_of(cls) and bool(connection[0].is_test)
+    return "_remote_class" in own_of(cls) and bool(LINK[0].is_test)
 
 
 def is_shown(cls):
     # type: (Any) -> bool
     """Is it a class of the script's, in the candidate's process?"""
-    return "_remote_class" in own_of(cls) and not connection[0].is_test
+    return "_remote_class" in own_of(cls) and not LINK[0].is_test
 
 
 def looked(operation, target, kind):
     # type: (str, object, Any) -> Any
     """What the candidate has there; never nothing where it does not say."""
-    found = connection[0].ask(operation, target)  # type: Any
+    found = LINK[0].ask(operation, target)  # type: Any
     of = type if operation == "subclasses" else str
     if type(found) is not kind or not all(isinstance(each, of) for each in found):
-        connection[0].refuse("the candidate does not say what %r has" % type(target).__name__)
+        LINK[0].refuse("the candidate does not say what %r has" % type(target).__name__)
     return found
 
 
@@ -67,8 +67,8 @@ def signature_of(cls):
     have one of a library."""
     inspect = __import__("inspect")
     for name in ("__init__", "__new__"):
-        if connection[0].ask("members", cls, name):
-            found = inspect.signature(connection[0].ask("get", cls, name))
+        if LINK[0].ask("members", cls, name):
+            found = inspect.signature(LINK[0].ask("get", cls, name))
             return found.replace(parameters=list(found.parameters.values())[1:])
     is_plain = issubclass(cls, Opaque) and own_of(cls).get(LIBRARIES, frozenset()) <= _MAKE_NOTHING
     return inspect.Signature() if is_plain else None
@@ -79,10 +79,10 @@ def signature_of_call(value):
     """Of an object that can be called, that of what it does then; None of others, of what stands for a function, and of
     what wraps one, which is looked at instead."""
     own = own_of(type(value))
-    if not connection[0].is_test or "__call__" not in own or "__class__" in own:
+    if not LINK[0].is_test or "__call__" not in own or "__class__" in own:
         return None
     is_wrapped = hasattr(value, "__wrapped__")
-    return None if is_wrapped else __import__("inspect").signature(connection[0].ask("get", value, "__call__"))
+    return None if is_wrapped else __import__("inspect").signature(LINK[0].ask("get", value, "__call__"))
 
 
 def _sees_proxies(module):
@@ -98,7 +98,7 @@ def is_asked_for(cls, name):
         return is_told(cls) and not _sees_proxies(sys._getframe(2).f_globals.get("__name__"))
     found = [own_of(each) for each in mro_of(cls)]
     if name in OF_OBJECTS:
-        return is_told(cls) and bool(connection[0].ask("members", cls, name))
+        return is_told(cls) and bool(LINK[0].ask("members", cls, name))
     return "_remote_class" in found[0] and not any(name in each for each in found)
 
 
@@ -106,7 +106,7 @@ def dataclass_fields(cls):
     # type: (Any) -> dict[str, Any]
     """The fields of a dataclass of the other half, as `dataclasses` here wants to see them."""
     dataclasses = sys.modules.get("dataclasses")  # type: Any
-    told = connection[0].ask("fields", cls) if dataclasses is not None else None
+    told = LINK[0].ask("fields", cls) if dataclasses is not None else None
     if type(told) is not list:
         raise AttributeError("type object %r has no attribute '__dataclass_fields__'" % cls.__name__)
     found = {}  # type: dict[str, Any]

@@ -11,7 +11,7 @@ import sys
 from _thread import allocate_lock as _lock
 
 from cruxcell.jobs.separated.proxies.operations import is_a_mock, is_public, may_set, mro_of, own_of
-from cruxcell.jobs.separated.proxies.runs import connection
+from cruxcell.jobs.separated.proxies.runs import LINK
 from cruxcell.jobs.separated.proxies.shared_names import BUILTIN_TYPE, METHOD_TYPE, is_stdlib
 from cruxcell.jobs.separated.rules.memory import may_be_told
 from cruxcell.jobs.separated.rules.texts import serves_the_candidate
@@ -268,7 +268,7 @@ def _delete(target, name, /):
 def _ask_for(target, name, *value):
     # type: (Any, Any, object) -> None
     caller = sys._getframe(2)
-    if target not in connection[0].objects.shown or not serves_the_candidate(caller):
+    if target not in LINK[0].objects.shown or not serves_the_candidate(caller):
         return
     if caller.f_globals.get("__name__") == "unittest.mock":  # a mock, which makes its methods when they are asked for
         return

@@ -15,7 +15,7 @@ from io import BufferedReader, BytesIO
 
 from cruxcell.builtin_like import take_place
 from cruxcell.jobs.separated.proxies.remote import RemoteType
-from cruxcell.jobs.separated.proxies.runs import connection
+from cruxcell.jobs.separated.proxies.runs import LINK
 from cruxcell.jobs.separated.rules.texts import OF_THE_OTHER_HALF, is_of_data
 
 TYPE_CHECKING = False
@@ -46,7 +46,7 @@ class _Object:
 
     def __call__(self, _apart, number, at):
         # type: (str, int, int) -> Any
-        return connection[0].pickles.kept.take(number, at)
+        return LINK[0].pickles.kept.take(number, at)
 
     def __reduce__(self):
         # type: () -> str
@@ -336,7 +336,7 @@ class PickledHere:
         """Of an object of the script's that is pickled here."""
         if _get_ident() in self._threads:
             raise _HoldsAnother
-        return connection[0].refuse(_CANNOT % type(value).__name__)
+        return LINK[0].refuse(_CANNOT % type(value).__name__)
 
     def pickle(self, _target, number, protocol, *values):
         # type: (object, int, Any, Any) -> bytes | None
