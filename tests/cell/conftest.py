@@ -26,7 +26,7 @@ def own_connections() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def own_connection() -> Iterator[None]:
-    """The connection of this process is the test's own; the next one has none of it."""
+    """The link of this process is the test's own; the next one has none of it."""
     before = list(runs.LINK)
     yield
     runs.LINK[:] = before
