@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 from cruxboxd.zygotes import native_build
+from cruxcell.analysis.hermetic import NEWEST_TRIED
 
 SANDBOX = Path(__file__).resolve().parents[2] / "sandbox"
 MINORS = range(8, 15)
-NEWEST_THAT_SHARES = (3, 13)  # on newer ones each check has a worker of its own (`analysis/hermetic.py`)
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ def found_interpreters() -> list[tuple[tuple[int, int], Path]]:
 
 def sharing_interpreters() -> list[tuple[tuple[int, int], Path]]:
     """Those of them on which checks may share a worker."""
-    return [(version, python) for version, python in found_interpreters() if version <= NEWEST_THAT_SHARES]
+    return [(version, python) for version, python in found_interpreters() if version <= NEWEST_TRIED]
 
 
 def _under_pyenv() -> list[Path]:

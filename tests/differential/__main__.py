@@ -22,7 +22,7 @@ from differential.judging import NOT_COMPARED, by_cruxbox, by_plain_python, diff
 
 def main() -> int:
     options = _options()
-    found = [(version, python) for version, python in found_interpreters() if version < (3, 15)]
+    found = found_interpreters()
     if options.python:
         found = [(version, python) for version, python in found if f"{version[0]}.{version[1]}" in options.python]
     flags = ["--own-packages", *(f"--runtime=py{version[0]}{version[1]}={python}" for version, python in found)]

@@ -89,10 +89,8 @@ _ALWAYS = ("unicodedata",)
 _FITTED = ("threadpoolctl",)
 # Imported before candidates that may start threads.
 _FOR_THREADS = ("threading", "queue", "concurrent.futures.thread", "asyncio")
-
-
 # What scripts in two processes are judged by rests on bytecode and on modules of the library, which change.
-NEWEST_TRIED = (3, 14)
+_NEWEST_TRIED = (3, 14)
 
 
 @dataclass(frozen=True)
@@ -149,10 +147,10 @@ def _ask(commands: Commands, spec: RuntimeSpec, config: Config, preload: tuple[s
     version = tuple(map(int, said["version"].split(".")[:2]))
     if said["implementation"] != "cpython" or version < (3, 8):
         raise ConfigError(f"runtime {spec.name!r}: {spec.path} is not a CPython from 3.8 on")
-    if version > NEWEST_TRIED:
+    if version > _NEWEST_TRIED:
         log.warning(
             "this version of cruxbox was not tried on a Python as new as the runtime's",
-            extra={"runtime": spec.name, "python": said["version"], "newest_tried": ".".join(map(str, NEWEST_TRIED))},
+            extra={"runtime": spec.name, "python": said["version"], "newest_tried": ".".join(map(str, _NEWEST_TRIED))},
         )
     if preload and said["threads"] > 1:
         raise ConfigError(

@@ -21,7 +21,7 @@ IMPORTS = frozenset([_OPMAP["IMPORT_NAME"]])
 SETS_ATTRIBUTES = frozenset([_OPMAP["STORE_ATTR"]])
 _GLOBAL_LOADS = frozenset([_OPMAP["LOAD_GLOBAL"]])
 _EXTENDED = opcode.EXTENDED_ARG
-# How many of an argument's low bits are no part of the number of a name: of what stands here, and none of others.
+# Of operations whose argument is more than the number of a name: how many of its low bits are no part of that.
 NO_PART = {
     _OPMAP["LOAD_GLOBAL"]: int(sys.version_info >= (3, 11)),
     _OPMAP["LOAD_ATTR"]: int(sys.version_info >= (3, 12)),

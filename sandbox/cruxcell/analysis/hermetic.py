@@ -33,7 +33,7 @@ import opcode
 import sys
 
 from cruxcell.analysis import annotations, formats
-from cruxcell.analysis.bytecode import dissect
+from cruxcell.analysis.bytecode import NO_PART, dissect
 from cruxcell.analysis.operations import CALL_OPERATIONS, OPERATIONS, numbers
 from cruxcell.analysis.syntax import tree_of, walk
 from cruxcell.analysis.unknown import is_unknown
@@ -47,7 +47,8 @@ if TYPE_CHECKING:
     from cruxcell.analysis.bytecode import Anatomy  # noqa: F401 - in type comments
     from cruxcell.native import Helper  # noqa: F401 - in type comments
 
-_TRIED = (3, 8) <= sys.version_info[:2] <= (3, 13)
+NEWEST_TRIED = (3, 13)
+_TRIED = (3, 8) <= sys.version_info[:2] <= NEWEST_TRIED
 
 # ---- the lists -----------------------------------------------------------------------------------------------------
 
@@ -258,7 +259,7 @@ def _named(code, bytecode, operations):
         number = more << 8 | argument
         more = number if operation == _EXTENDED_ARG else 0
         if operation in operations:
-            yield code.co_names[number >> 1 if operation == _LOAD_ATTR else number]
+            yield code.co_names[number >> NO_PART.get(operation, 0)]
 
 
 def _bound(parts):

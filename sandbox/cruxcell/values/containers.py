@@ -174,9 +174,7 @@ class Containers:
     def sweep(self):
         # type: () -> list[int]
         """Forget what nothing but this table refers to any more; the numbers. The other half can forget them, too."""
-        if not self.entries:
-            return []
-        gone = _helper[0].alone(self.entries) if _helper else _alone(self.entries)  # type: list[int]
+        gone = alone(self.entries)
         self.forget(gone)
         return gone
 
@@ -225,16 +223,15 @@ def use(helper):
         _helper[:] = [helper]
 
 
-def _alone(entries):
+def alone(entries):
     # type: (dict[int, list[Any]]) -> list[int]
-    """The numbers of the containers that nothing refers to but their entry."""
-    references, alone = getrefcount, _references_alone([[], None])
-    found = []
-    for number in list(entries):
-        entry = entries[number]
-        if references(entry[0]) <= alone:
-            found.append(number)
-    return found
+    """The numbers of the entries whose first item nothing else refers to."""
+    if not entries:
+        return []
+    if _helper:
+        return _helper[0].alone(entries)  # type: ignore[no-any-return]
+    references, most = getrefcount, _references_alone([[], None])
+    return [number for number, entry in list(entries.items()) if references(entry[0]) <= most]
 
 
 def is_referred_to(entry):

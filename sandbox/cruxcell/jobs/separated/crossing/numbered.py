@@ -1,13 +1,12 @@
 """The objects that one half numbers for the other, and the proxies that it holds for those of the other."""
 
 import _weakref
-from sys import getrefcount
 
 from cruxcell.jobs.separated.proxies import facts, remote
 from cruxcell.jobs.separated.proxies.runs import LINK
 from cruxcell.jobs.separated.rules.memory import NOT_GIVEN, reaches_memory
 from cruxcell.values.canonical import TooLarge
-from cruxcell.values.containers import Garbled
+from cruxcell.values.containers import Garbled, alone
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -95,7 +94,7 @@ class Held:
         # type: () -> None
         self._living = {}  # type: dict[int, Any]  # opaque ones, as long as anything refers to them
         self._kept = {}  # type: dict[int, Any]
-        self._errors = {}  # type: dict[int, Any]  # of classes to whose objects there are no weak references
+        self._errors = {}  # type: dict[int, list[Any]]  # one each, of classes that know no weak references
         self.dead = {}  # type: dict[int, None]  # what the other half is to be told
 
     def find(self, number):
@@ -104,7 +103,7 @@ class Held:
         if number in self._kept:
             return self._kept[number]
         if number in self._errors:
-            return self._errors[number]
+            return self._errors[number][0]
         reference = self._living.get(number)
         return reference() if reference is not None else None
 
@@ -119,7 +118,7 @@ class Held:
         their own, too."""
         numbers = list(self._living)  # in one step: between two, garbage may be collected that refers to some
         found = [self.find(number) for number in numbers if number not in but]
-        values = [*self._kept.values(), *self._errors.values()] if with_values else []
+        values = [*self._kept.values(), *[entry[0] for entry in self._errors.values()]] if with_values else []
         return [each for each in found if each is not None] + values
 
     def take(self, number, value, weak):
@@ -130,17 +129,19 @@ class Held:
         self.dead.pop(number, None)
         if weak and remote.is_class_of_proxies(type(value)):
             self._living[number] = _weakref.ref(value, lambda _: self._died(number))
+        elif weak:
+            self._errors[number] = [value]
         else:
-            (self._errors if weak else self._kept)[number] = value
+            self._kept[number] = value
         return value
 
     def sweep(self):
         # type: () -> list[Any]
         """Let go of the errors that nothing but this table refers to any more: one keeps the frames that it went
         through, and all that these hold."""
-        gone = [number for number in list(self._errors) if _references(self._errors, number) <= _ALONE]
+        gone = alone(self._errors)
         self.dead.update(dict.fromkeys(gone))
-        return [self._errors.pop(number) for number in gone]
+        return [self._errors.pop(number)[0] for number in gone]
 
     def _died(self, number):
         # type: (int) -> None
@@ -148,11 +149,3 @@ class Held:
         if reference is not None and reference() is None:
             del self._living[number]
             self.dead[number] = None
-
-
-def _references(table, number):
-    # type: (dict[int, Any], int) -> int
-    return getrefcount(table[number])
-
-
-_ALONE = _references({0: Exception()}, 0)

@@ -70,6 +70,14 @@ def _without_ours(names):
     return [each for each in names if not each.startswith("_remote_")]
 
 
+def _signature(cls):
+    # type: (Any) -> Any
+    """How a class of the other half's is called; None where nothing says that."""
+    if is_told(cls):
+        return signature_of(cls)
+    return signature_of_init(cls) if is_shown(cls) else None
+
+
 class RemoteType(type):
     """The class of the classes that stand for those of the other half; calling one makes an object over there."""
 
@@ -111,9 +119,7 @@ class RemoteType(type):
         # type: (str) -> Any
         if name == "__dataclass_fields__" and "_remote_class" in own_of(cls):
             return dataclass_fields(cls)
-        signature = None
-        if name == "__signature__" and (is_told(cls) or is_shown(cls)):
-            signature = signature_of(cls) if is_told(cls) else signature_of_init(cls)
+        signature = _signature(cls) if name == "__signature__" else None
         if signature is not None:
             return signature
         if is_refused(name):
