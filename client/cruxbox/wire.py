@@ -65,7 +65,7 @@ def check_key(check: Check) -> tuple[Any, ...]:
         raise InvalidRequest(f"A check must be one of {', '.join(kind.__name__ for kind in _TEXTS)}, not {check!r:.80}")
     more: tuple[Any, ...] = (getattr(check, "inspect", False),)
     if isinstance(check, _SET):
-        more = (_setting_key(check), getattr(check, "allow_empty", False), getattr(check, "tolerance", 0))
+        more = (_setting_key(check), getattr(check, "allow_empty", False), _tolerance_of(check))
         more += (tuple(getattr(check, "read_files", ())),)
     return (type(check), *more, *(getattr(check, name) for name in texts))
 
@@ -219,10 +219,17 @@ def _encode_comparison(stdio: Any, check: StdioCheck) -> None:
         raise InvalidRequest(f"compare must be one of {', '.join(_COMPARES)}, not {check.compare!r:.40}")
     if check.compare != "lines":
         stdio.compare = _COMPARES[check.compare]
-    given = check.tolerance
-    if given:
-        tolerance = given if isinstance(given, Tolerance) else Tolerance(given, given)
-        stdio.absolute_tolerance, stdio.relative_tolerance = tolerance.absolute, tolerance.relative
+    stdio.absolute_tolerance, stdio.relative_tolerance = _tolerance_of(check)
+
+
+def _tolerance_of(check: Check) -> tuple[float, float]:
+    """The absolute and the relative one. InvalidRequest if they are no numbers."""
+    given = getattr(check, "tolerance", 0) or Tolerance()
+    both = (given.absolute, given.relative) if isinstance(given, Tolerance) else (given, given)
+    try:
+        return float(+both[0]), float(+both[1])  # a text is no number, even one that says it
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidRequest(f"tolerance must be a number or a Tolerance, not {given!r:.80}") from None
 
 
 def decode_body(verdict: Any, attempts: int) -> VerdictBody:

@@ -8,7 +8,7 @@ import pytest
 from cruxbox import AsyncClient, Client
 from cruxbox.batch import Batch, Sizes
 from cruxbox.errors import InvalidRequest, ServerError
-from cruxbox.model import Assurance, CallCheck, EvaluateCheck, Limits, Outcome, ScriptCheck, StdioCheck, Task
+from cruxbox.model import Assurance, CallCheck, EvaluateCheck, Limits, Outcome, ScriptCheck, StdioCheck, Task, Tolerance
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 from hypothesis import given
 from hypothesis import strategies as st
@@ -198,6 +198,10 @@ def test_what_a_server_takes_is_sent():
         (Task("p", [CallCheck("1", "1")], repeat=2**40), "repeat must be a whole number from 0 to 2"),
         (Task("p", [CallCheck("1", "1")], runtime=None), "runtime must be the name"),
         (Task("p", [CallCheck("1", "1")], runtime="\udc80"), "runtime must be the name"),
+        *[
+            (Task("p", [StdioCheck("", "1", tolerance=each)]), "tolerance must be a number or a Tolerance, not")
+            for each in ("0.1", [1], Tolerance(absolute="0"), 10**400)
+        ],
         (Task("p", [CallCheck("1", "1")], isolation="PROCESS"), "isolation must be one of Isolation.AUTO"),
     ],
 )
