@@ -264,3 +264,10 @@ def test_a_zygote_inherits_nothing(monkeypatch: pytest.MonkeyPatch):
     assert environment["PYTHONHASHSEED"] == "7"
     assert "secret" not in str(environment)
     assert "HOME" not in environment
+
+
+def test_no_library_starts_threads_as_it_is_imported():
+    """Or none of them could be preloaded."""
+    environment = environment_for_zygotes("7")
+    assert {environment[f"{each}_NUM_THREADS"] for each in ("OPENBLAS", "OMP", "MKL")} == {"1"}
+    assert environment["JE_ARROW_MALLOC_CONF"] == "background_thread:false"

@@ -289,4 +289,5 @@ def environment_for_zygotes(hash_seed: str) -> dict[str, str]:
         "OPENBLAS_NUM_THREADS": "1",
         "OMP_NUM_THREADS": "1",
         "MKL_NUM_THREADS": "1",
+        "JE_ARROW_MALLOC_CONF": "background_thread:false",  # else pandas, which imports pyarrow, cannot be preloaded
     }
