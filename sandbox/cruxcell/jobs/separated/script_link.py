@@ -109,7 +109,7 @@ class ScriptLink(Leaving, Link):
         imports = names_of(script, IMPORTS)
         files, listener = PassedFiles(named, imports), Listener(named)
         self.has_cancelled, self.objects.in_script = "CancelledError" in named, named
-        self.objects.imports = {each.partition(".")[0] for each in imports}
+        self.objects.imports = {each.partition(".")[0] for each in imports} - {suite.program_module}
         bound, lacking = self._names.told()
         self._is_of_its_own, self._mocks = uses_its_own(script), Mocks(named)
         texts = [of_main(each, suite.program_module) for each in constant_texts(script)]

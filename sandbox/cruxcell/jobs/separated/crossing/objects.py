@@ -5,6 +5,7 @@ anything refers to it, so that identity is kept. A proxy that goes back is writt
 """
 
 import struct
+import sys
 
 from cruxcell.jobs.separated.crossing.by_name import ByName, text_of
 from cruxcell.jobs.separated.crossing.classes import (
@@ -253,11 +254,13 @@ class Objects:
 
     def _import_what_the_script_imports(self, package):
         # type: (str) -> None
-        """Or the class would be another than the one that the script has of there by and by."""
-        if package in self.imports:
-            self.imports.discard(package)
+        """Or the class would be another than the one that the script has of there by and by. One of a package that is
+        not loaded it may have from any that it imports (pydantic has what is pydantic_core's)."""
+        is_strange = package not in self.imports and package != "" and package not in sys.modules
+        for each in sorted(self.imports if is_strange else self.imports & {package}):
+            self.imports.discard(each)
             try:
-                __import__(package)
+                __import__(each)
             except Exception:
                 pass  # the script will be told
 
