@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
+import sys
 from typing import Any
 
 import pytest
+from cruxcell.jobs.separated.crossing import exceptions
 from cruxcell.jobs.separated.crossing.exceptions import ANSWERED
+from cruxcell.jobs.separated.proxies import remote
 from cruxcell.values.containers import Garbled
+from library_errors import Custom, OfData, as_a_library  # noqa: F401 - a fixture among them
 from link_messages import text, u32
 from objects_by_hand import End, candidates_end, described, error, shared, small, tests_end  # noqa: F401 - fixtures among them
 
@@ -133,6 +137,46 @@ def test_a_program_s_error_is_asked_for_its_attributes(test: End, candidate: End
     own = described(70, shared("ValueError")) + text("") + small(0) + b"N" + b"t" + u32(3) + b"N" + b"l" + u32(901, 0)
     more = b"t" + u32(1) + b"t" + u32(2) + text("code") + small(7) + u32(903, 905, 907)
     assert "code" not in vars(test.reads(b"X" + u32(90) + own + more + b"NN"))
+
+
+def test_an_error_without_a_constructor_is_made_of_its_data(known_errors: None, test: End, candidate: End):
+    lines = [{"type": "a", "input": object(), "ctx": {"error": KeyError(1)}}, Custom("b", {"n": 3})]
+    found = test.reads(candidate.sends(OfData.from_exception_data("T", lines)))
+    first, other = found.lines
+    assert (type(found), found.title, first["type"], first["ctx"]["error"].args) == (OfData, "T", "a", (1,))
+    assert remote.is_class_of_proxies(type(first["input"]))
+    assert (type(other), other._made_of) == (Custom, ("b", {"n": 3}))
+    assert test.asked == []
+
+
+def test_of_data_of_an_error_that_is_not_here_nothing_is_made(
+    known_errors: None, test: End, candidate: End, monkeypatch: pytest.MonkeyPatch
+):
+    data = candidate.sends(OfData.from_exception_data("T", [KeyError(1)]))
+    monkeypatch.delitem(sys.modules, "known_errors")
+    found = test.reads(data)
+    assert (isinstance(found, ValueError), remote.is_class_of_proxies(type(found)), found.args) == (True, True, ())
+
+
+def test_an_error_that_wants_to_be_told_more_is_made_by_its_builtin_kind_or_is_one_of_that(
+    known_errors: None, test: End, candidate: End, monkeypatch: pytest.MonkeyPatch
+):
+    first, other = OfData.from_exception_data("T", []), OfData.from_exception_data("T", [])
+    monkeypatch.delattr(OfData, "from_exception_data")
+    monkeypatch.setattr(OfData, "__reduce__", lambda _self: "OfData")
+    monkeypatch.setattr(OfData, "__str__", lambda _self: "told")
+    assert type(test.reads(candidate.sends(first))) is OfData
+    monkeypatch.setattr(exceptions, "_builtin_of", lambda _cls: KeyError)  # which does not make it, either
+    found = test.reads(candidate.sends(other))
+    assert (isinstance(found, KeyError), type(found).__name__, str(found)) == (True, "OfData", "told")
+
+
+@pytest.mark.parametrize("kinds", [(ValueError, AttributeError), (KeyError, ImportError), (ValueError, OSError)])
+def test_an_error_of_two_builtin_kinds_is_one_of_both(test: End, candidate: End, kinds: tuple[Any, ...]):
+    made = type("Own", kinds, {"__module__": "__main__"})("a")
+    made.name = "b"
+    found = test.reads(candidate.sends(made))
+    assert (issubclass(type(found), kinds[0]), issubclass(type(found), kinds[1]), found.args) == (True, True, ("a",))
 
 
 def test_errors_that_are_each_other_s_cause_come_to_an_end(test: End, candidate: End):

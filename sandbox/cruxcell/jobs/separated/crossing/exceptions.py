@@ -6,7 +6,7 @@ from _collections import deque  # type: ignore[import-not-found]
 from cruxcell.jobs.separated.proxies import remote
 from cruxcell.jobs.separated.proxies.operations import mro_of, own_of
 from cruxcell.jobs.separated.proxies.runs import ENDS, LINK, cancellations
-from cruxcell.jobs.separated.proxies.shared_names import is_stdlib
+from cruxcell.jobs.separated.proxies.shared_names import is_of_a_package, is_stdlib
 from cruxcell.jobs.separated.rules.memory import place_within
 from cruxcell.protocol import records
 
@@ -20,12 +20,28 @@ def constructor_arguments(error):
     """What an error of the library is made of, where that is more than its `args`: a file's name, a place in a text."""
     cls = type(error)
     found = error.__reduce__() if is_stdlib(cls) else None
-    if type(found) is not tuple or found[0] is not cls or found[1] is error.args:
+    if type(found) is not tuple or found[1] is error.args:
         return None
-    return found[1] if all(id(type(each)) in SIMPLEST for each in found[1]) else None
+    is_maker = found[0] is cls or (_is_of_data(cls) and found[0] == getattr(cls, _OF_DATA))
+    return found[1] if is_maker and may_make(found[1], cls) else None
+
+
+def may_make(arguments, cls):
+    # type: (Any, Any) -> bool
+    """May a library's error of this class be made of what was told? One of a package may want a dict."""
+    if type(arguments) is not tuple or not is_of_a_package(cls):
+        return type(arguments) is tuple and all(id(type(each)) in SIMPLEST for each in arguments)
+    return _is_of_data(cls) or _is_simple(arguments, 5)
+
+
+def _is_of_data(cls):
+    # type: (Any) -> bool
+    """Is it pydantic's ValidationError? It has no `args`, and is made of a title and a dict for each mistake."""
+    return any(_OF_DATA in own_of(each) for each in mro_of(cls))
 
 
 SIMPLEST = frozenset(map(id, (str, bytes, int, type(None))))
+_OF_DATA = "from_exception_data"  # what makes it; most versions have no constructor
 
 
 def more_of(error, of_the_test=False):
@@ -100,7 +116,13 @@ def _value(member, error):
 
 def _builtin_of(cls):
     # type: (Any) -> Any
-    return next(each for each in mro_of(cls) if each.__module__ == "builtins")
+    """Of several that it is derived from the one whose memory it has: the one that can make it."""
+    while cls.__module__ != "builtins":
+        cls = _base_of(cls)
+    return cls
+
+
+_base_of = type.__dict__["__base__"].__get__
 
 
 _Member = type(vars(ImportError)["name"])
@@ -205,9 +227,9 @@ def make_exception(cls, arguments, text, made_of=None, more=None, of_the_test=Fa
     _set_args(error, tuple(arguments))
     if remote.is_class_of_proxies(cls):  # it is not asked: a class of the script's may have a text of its own
         BaseException.__setattr__(error, "_remote_text", text)
-    elif records.message_of(error) != text:
+    elif not _is_of_data(type(error)) and records.message_of(error) != text:  # whose text may have to be asked for
         told = {"__str__": lambda _self: text, "__module__": cls.__module__}
-        error = _add_fields(_construct(type(cls.__name__, (cls,), told), arguments), more, of_the_test)
+        error = _add_fields(_construct(type(cls.__name__, (type(error),), told), arguments), more, of_the_test)
         _set_args(error, tuple(arguments))
     return error
 
@@ -218,12 +240,26 @@ def _construct(cls, arguments):
     is_made = remote.is_class_of_proxies(cls)
     kind = _builtin_of(cls) if is_made else cls
     try:
+        if _is_of_data(kind):
+            return getattr(kind, _OF_DATA)(*arguments)
         error = kind.__new__(cls, *arguments)
         kind.__init__(error, *arguments)
     except Exception:  # it wants other arguments than its `args`
-        error = kind.__new__(cls) if not issubclass(cls, _GROUP) else _group(kind, cls, arguments)
+        error = _bare(kind, cls) if not issubclass(cls, _GROUP) else _group(kind, cls, arguments)
     place_within(error)
     return error
+
+
+def _bare(kind, cls):
+    # type: (Any, Any) -> Any
+    """One made of nothing; where the class wants to be told more, one of its builtin kind."""
+    builtin = _builtin_of(cls)
+    for each in (kind, builtin):
+        try:
+            return each.__new__(cls)
+        except Exception:
+            pass  # another may
+    return builtin.__new__(type(cls.__name__, (builtin,), {"__module__": cls.__module__}))
 
 
 def _group(kind, cls, arguments):

@@ -23,7 +23,6 @@ from cruxcell.jobs.separated.crossing.classes import (
     told_of,
 )
 from cruxcell.jobs.separated.crossing.exceptions import (
-    SIMPLEST,
     add_more,
     arguments_of,
     askable_of,
@@ -33,6 +32,7 @@ from cruxcell.jobs.separated.crossing.exceptions import (
     have_causes,
     make_exception,
     marked,
+    may_make,
     members_of_its_own,
     more_of,
 )
@@ -335,10 +335,10 @@ class Objects:
         found = self.held.find(number) if number else None
         if isinstance(found, BaseException) and issubclass(type(found), cls):
             return found
-        if made_of is not None and (
-            type(made_of) is not tuple or any(id(type(each)) not in SIMPLEST for each in made_of)
-        ):
-            raise Garbled("an exception that cannot be")
+        if made_of is not None and not may_make(made_of, cls):
+            if not remote.is_class_of_proxies(cls):  # of a package that is not loaded here
+                raise Garbled("an exception that cannot be")
+            made_of = None
         error = make_exception(cls, arguments, text, made_of, more, not self.is_test)
         add_more(error, more)
         error = marked(error)
