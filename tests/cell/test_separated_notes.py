@@ -355,3 +355,19 @@ def test_what_equals_a_library_s_value_gives_what_it_gave_before_the_script_made
     other.notes.outlast(other, "get", [first, "x"], 0)
     made(3)
     assert first not in ([], [8])  # it did not say
+
+
+def test_what_equals_a_library_s_value_and_was_not_noted_equals_nothing(
+    other: Candidate, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(notes, "_MOST_NOTED", 1)
+    other.notes = Notes()
+    cls, made = of_a_class(other, "~collections:UserList"), of_a_class(other)
+    other.value_of = lambda value, _make: [facts.number_of(value)]  # type: ignore[attr-defined]
+    first, second = other.thing(cls, 5, None), other.thing(cls, 6, None)
+    assert second == [6]
+    other.notes = Notes()
+    made(1)
+    assert first == [5]
+    assert second != [6]  # by now it may be what was made
+    assert other.thing(cls, 7, None) == [7]

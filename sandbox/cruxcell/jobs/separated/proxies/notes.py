@@ -43,6 +43,7 @@ class Notes:
         self._given = {}  # type: dict[int, tuple[int, Any]]  # the same of what equals a library's value: that value
         self._left = self._left_of_others = _MOST_NOTED  # of those with an equality of their own; of others
         self._left_to_look_at = _MOST_LOOKED_AT
+        self._taken = 0  # when the script began to make an object last
         self._parts_left = _MOST_NOTED  # of the objects within those that are noted
         self._fixed = set()  # type: set[int]  # numbers, once there may be no more notes
         self.is_complete = False
@@ -59,9 +60,10 @@ class Notes:
         if self._left:  # where there are none left, some have become another unseen
             self._left = min(self._left + _MORE_FOR_EACH, _MOST_NOTED)
         if not self.is_complete:
-            self._fix(link, depth)
+            self._fix(link, depth, self._fresh(link))
         self._choose_what_to_look_at(link)
         while self._left and not self.is_complete:
+            began = now()
             pending = [each for each in self._fresh(link) if self._is_unknown(link, each)][: self._left]
             before, self._before = self._before, {}
             self.is_complete = not (pending or before)
@@ -69,16 +71,21 @@ class Notes:
                 others = len([each for each in pending if "__eq__" not in vars(type(each))])
                 self._left, self._left_of_others = self._left - len(pending) + others, self._left_of_others - others
                 self._note(link, depth, pending, before)
+                self._fix(link, depth, _come_since(link, began))
+        self._taken = now()
 
-    def _fix(self, link, depth):
-        # type: (Any, int) -> None
+    def _fix(self, link, depth, present):
+        # type: (Any, int, list[Any]) -> None
+        """Fix what these objects equal, and those that come with that."""
         self._is_fixing = True
         try:
-            present = self._fresh(link)
-            fix_values(present)
-            self._note_given(link, depth, present)
-            if not self._left:
-                self._fixed.update(map(number_of, present))
+            while present:
+                began = now()
+                fix_values(present)
+                self._note_given(link, depth, present)
+                if not self._left:
+                    self._fixed.update(map(number_of, present))
+                present = _come_since(link, began)
         finally:
             self._is_fixing = False
 
@@ -138,10 +145,13 @@ class Notes:
     def value_of(self, value, ask):
         # type: (Any, Callable[[], Any]) -> Any
         """What an object that equals a library's value was noted to give; else what it gives when asked, which is no
-        time for others to become another."""
+        time for others to become another. What equals nothing, where that could no longer be noted."""
         noted = self._given.get(number_of(value))
         if noted is not None:
             return noted[1]
+        may_be_noted = self._left or self._is_fixing or _has_come_since(value, self._taken)
+        if not may_be_noted and standing_of(value) == HANDED_OVER:
+            return object()
         before, self._is_fixing = self._is_fixing, True
         try:
             return ask()
@@ -240,6 +250,16 @@ def _may_be_a_result(value):
     """May it be what a function of the program gave for the script to compare? One that the script made may have come
     back since."""
     return standing_of(value) == HANDED_OVER or was_handed_over(value)
+
+
+def _come_since(link, began):
+    # type: (Any, int) -> list[Any]
+    return [each for each in link.objects.held.present() if _has_come_since(each, began)]
+
+
+def _has_come_since(value, began):
+    # type: (Any, int) -> bool
+    return is_opaque(value) and is_new_since(value, began)
 
 
 def _told_of(link, values):
