@@ -55,6 +55,9 @@ class Candidate:
     def alone_since(self, time: int) -> int:
         return time
 
+    def depth(self) -> int:
+        return 0
+
     def note(self, values: tuple[object, ...]) -> Any:
         self.notes.take(self, 0)
         return equality.shown_by(values)

@@ -154,7 +154,7 @@ def _is_short(state, modules):
 
 def _is_value(kind):
     # type: (Any) -> bool
-    return type(kind) is type and own_of(kind).get("__module__") in _OF_VALUES
+    return type(kind) is type and kind.__module__ in _OF_VALUES
 
 
 _OF_VALUES = ("datetime", "decimal", "fractions", "uuid")

@@ -44,7 +44,11 @@ def hold_the_same(link, one, other):
     value would be the expected one to a class that says so of all. In a set they are not unequal, either, where it says
     so alone: or a set of one thing, twice, would equal that of this and another. None: it says so, and the test does
     not find it."""
+    under_way, pair = link.notes.under_way, (link.depth(), *sorted([number_of(one), number_of(other)]))
+    if pair in under_way:  # an item knows the bag in which it is: that is compared already
+        return True
     held, within = link.notes.held_with_parts(link, one, other)  # first: `__eq__` may make them the same
+    under_way.add(pair)
     try:
         are_alike = type(held[0]) is dict and (
             are_equal(held[0], held[1]) or (bool(objects_in(held[0])) and _are_alike(held[0], held[1], within))
@@ -52,6 +56,8 @@ def hold_the_same(link, one, other):
     except RecursionError:  # by objects within objects; each of those around them would compare them twice
         link.refuse(_TOO_DEEP % type(one).__name__)
         raise
+    finally:
+        under_way.discard(pair)
     are_the_same = are_alike and _count(link, [_with_parts(within, each) for each in held], one, other)
     if not link.ask("special", one, "__eq__", other):
         return False
@@ -140,11 +146,11 @@ def _base_of(value):
 
 def _states_of(within, one, other):
     # type: (Any, Any, Any) -> list[Any]
-    """What two objects of one class hold, if that is known of both and any says something."""
+    """What two objects of one class hold, if that is known of both."""
     if not is_opaque(one) or type(one) is not type(other):
         return []
     states = [within(one), within(other)]
-    return states if all(states) else []
+    return states if all(type(each) is dict for each in states) else []
 
 
 def _is_equal(one, other):
@@ -162,8 +168,8 @@ def _count(link, shown, one, other):
     """May attributes that are equal decide? Where they show what one of the two was made of, or both were made of the
     same; and of two results of operators on what the test has made, where those operands do. `shown`: what each holds,
     and objects within that."""
-    if not shown[0][0]:
-        return False
+    if not shown[0][0]:  # as of `Nil()`, if that was made of nothing
+        return any(standing_of(each) == MADE and not made_of(each)[0] for each in (one, other))
     if standing_of(one) == standing_of(other) == MADE and made_of(one)[2] == made_of(other)[2]:
         return True
     if not (operands_of(one) and operands_of(other)):

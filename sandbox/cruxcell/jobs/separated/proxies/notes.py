@@ -43,6 +43,7 @@ class Notes:
         self._given = {}  # type: dict[int, tuple[int, Any]]  # the same of what equals a library's value: that value
         self._left = self._left_of_others = _MOST_NOTED  # of those with an equality of their own; of others
         self._left_to_look_at = _MOST_LOOKED_AT
+        self.under_way = set()  # type: set[tuple[int, int, int]]  # the pairs that are compared, by depth and numbers
         self._taken = 0  # when the script began to make an object last
         self._parts_left = _MOST_NOTED  # of the objects within those that are noted
         self._fixed = set()  # type: set[int]  # numbers, once there may be no more notes
@@ -222,8 +223,9 @@ class Notes:
 
     def held_with_parts(self, link, *values):
         # type: (Any, Any) -> tuple[list[Any], Callable[[Any], Any]]
-        """The same, and what says what an object holds that is within: what was noted, or comes with the object, which
-        was not here before. Of others that is not known (None): by now they may hold what is expected."""
+        """The same, and what says what an object holds that is within: what was noted, or comes with the object, if it
+        was not here before, or nothing of these was noted. Of others that is not known (None): by now they may hold
+        what is expected."""
         noted = [self._held.get(number_of(each)) for each in values]
         if not self._left:
             unknown = [note is None and standing_of(value) != MADE for value, note in zip(values, noted)]
@@ -234,7 +236,8 @@ class Notes:
         states, parts = _told_of(link, asked) if asked else ([], [])
         told = iter(states)
         found = [next(told) if note is None else note[1] for note in noted]
-        known = {number_of(each): state for each, state in parts if is_new_since(each, began)}
+        may_know = len(asked) == len(values)  # nothing of them was noted that could be told anew as a part
+        known = {number_of(each): state for each, state in parts if may_know or is_new_since(each, began)}
         known.update(zip(map(number_of, values), found))
 
         def within(value):
