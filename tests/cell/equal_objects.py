@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Container
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from cruxcell.jobs.separated.crossing.numbered import Shown
 from cruxcell.jobs.separated.proxies import equality, facts, runs
 from cruxcell.jobs.separated.proxies.doubts import Doubts
 from cruxcell.jobs.separated.proxies.notes import Notes
@@ -21,6 +23,8 @@ class Candidate:
         self.named: frozenset[str] = frozenset()
         self.notes = Notes()
         self.objects = self.held = self
+        self.shown = Shown(True)
+        self.containers = SimpleNamespace(changed=list)  # none is changed
         self.here: list[Any] = []
         self.values: list[Any] = []
         self.known: tuple[type, ...] = ()
@@ -82,13 +86,13 @@ class Candidate:
             return self.garbled
         numbers = list(map(facts.number_of, fields[1:]))
         told = [self.states[each] for each in numbers]
-        changed = [self.time, *[each for each in self.told if self.shown(each) != self.told[each]]]
+        changed = [self.time, *[each for each in self.told if self.said(each) != self.told[each]]]
         heard = [] if fields[0] is None else changed[1:]
-        self.told.update({each: self.shown(each) for each in {*numbers, *heard}})
+        self.told.update({each: self.said(each) for each in {*numbers, *heard}})
         told += [self.parts] if self.parts else []
         return told if fields[0] is None else [*told, changed]
 
-    def shown(self, number: int) -> str:
+    def said(self, number: int) -> str:
         if not self.tells_changes:
             self.time += 1
             return str(self.time)

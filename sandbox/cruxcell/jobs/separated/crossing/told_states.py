@@ -4,7 +4,7 @@ from marshal import dumps
 
 from cruxcell.jobs.separated.crossing.classes import holders_of, state_of
 from cruxcell.jobs.separated.crossing.numbered import Shown  # noqa: F401 - in type comments
-from cruxcell.jobs.separated.proxies.equality import ATOMS, items_in
+from cruxcell.jobs.separated.proxies.equality import ATOMS, has_equality, items_in
 from cruxcell.jobs.separated.proxies.operations import is_class, mro_of, own_of
 from cruxcell.jobs.separated.proxies.remote import is_class_of_proxies
 from cruxcell.values.containers import CONTAINERS
@@ -32,7 +32,7 @@ class ToldStates:
         # type: (Any, list[dict[str, Any]], frozenset[str]) -> list[Any]
         """The program's objects within what these hold, each with what it holds itself: object, state, object, and so
         on. Of values that compare alone, and as far as it is little. `modules`: the program's, by their names."""
-        compare = [_compares(type(each)) for each in values]
+        compare = [has_equality(type(each)) for each in values]
         pending = [state for state, is_one in zip(states, compare) if is_one]  # type: list[Any]
         found, seen = [], set(map(id, values))  # type: list[Any], set[int]
         for each in pending:
@@ -101,11 +101,6 @@ def _bytes_of(value, holders):
     if len(found) > _LARGEST or (_BYTES in found and not _holds_atoms_alone(state)):
         return None
     return found
-
-
-def _compares(kind):
-    # type: (Any) -> bool
-    return any("__eq__" in own_of(each) for each in mro_of(kind) if each is not object)
 
 
 def _is_of(kind, modules):

@@ -20,7 +20,8 @@ from cruxcell.jobs.separated.proxies.facts import (
     standing_of,
 )
 from cruxcell.jobs.separated.proxies.item_by_item import is_of_items, items_of, pairs_of
-from cruxcell.jobs.separated.proxies.readings import all_shown
+from cruxcell.jobs.separated.proxies.operations import mro_of, own_of
+from cruxcell.jobs.separated.proxies.readings import all_shown, text_of
 from cruxcell.jobs.separated.proxies.shared_names import place_of
 from cruxcell.values.arrays import is_array_of_objects
 from cruxcell.values.canonical import NotPlain, TooLarge, canon
@@ -67,6 +68,12 @@ def hold_the_same(link, one, other):
         link.refuse(_BY_WORD % type(one).__name__)
     link.compared_by_identity = True
     return None
+
+
+def has_equality(kind):
+    # type: (Any) -> bool
+    """Has a class an `==` of its own? That is not asked of it: it may have a metaclass of the other half's."""
+    return any("__eq__" in own_of(each) for each in mro_of(kind) if each is not object)
 
 
 def holds(link, one, value):
@@ -239,7 +246,13 @@ def _atom(value):
     try:
         return type(value), canon(value, _LARGEST_ATOM)
     except (NotPlain, TooLarge):
-        return (id(value),)
+        if type(value) is _METHOD:  # which is made anew each time it is taken of its object
+            return id(value.__self__), id(value.__func__)
+        text = text_of(value)  # of a path, say
+        return (id(value),) if text is None else (type(value), text)
+
+
+_METHOD = type(canon.__get__(1))  # type: Any
 
 
 def _shown_parts(value):

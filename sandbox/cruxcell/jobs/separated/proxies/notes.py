@@ -5,7 +5,7 @@ goes on; but what is plain data need not be told again: that it is still the sam
 each object that has changed (`told_states`). That binds it no less.
 """
 
-from cruxcell.jobs.separated.proxies.equality import ATOMS, are_equal, atoms_of, objects_in, parts_of
+from cruxcell.jobs.separated.proxies.equality import ATOMS, are_equal, atoms_of, has_equality, objects_in, parts_of
 from cruxcell.jobs.separated.proxies.facts import (
     HANDED_OVER,
     MADE,
@@ -177,7 +177,16 @@ class Notes:
             return False
         if operation == "call":
             self._forget_what_leads_from(fields[2:])
+        self._forget_what_the_script_changes(link)
         return True
+
+    def _forget_what_the_script_changes(self, link):
+        # type: (Any) -> None
+        """What it has made holds something else where it has changed a list that both halves have, say."""
+        if self._held and link.containers.changed():
+            for each in link.objects.held.present():
+                if standing_of(each) == MADE and self._held.pop(number_of(each), None) is not None:
+                    self.is_complete = False
 
     def forget_from(self, depth):
         # type: (int) -> None
@@ -226,6 +235,7 @@ class Notes:
         """The same, and what says what an object holds that is within: what was noted, or comes with the object, if it
         was not here before, or nothing of these was noted. Of others that is not known (None): by now they may hold
         what is expected."""
+        self._forget_what_the_script_changes(link)
         noted = [self._held.get(number_of(each)) for each in values]
         if not self._left:
             unknown = [note is None and standing_of(value) != MADE for value, note in zip(values, noted)]
@@ -298,16 +308,18 @@ def _split(told, count):
 def _copied(told, objects):
     # type: (list[Any], Any) -> list[Any]
     """With containers of their own: those that both halves have change when the candidate changes its. Containers with
-    a class of their own become plain ones, which are equal. None for what cannot be copied."""
+    a class of their own become plain ones, which are equal. Objects of the script's that equal themselves alone are
+    these. None for what cannot be copied."""
     import copy
     import copyreg
 
     reductions = copyreg.dispatch_table  # type: dict[Any, Any]
     if all(type(each) is dict and _ARE_ATOMS(map(type, each.values())) for each in told):
         return list(map(dict, told))
-    present = objects.held.present(with_values=True)
+    present, shown = objects.held.present(with_values=True), objects.shown.values.values()
     kinds = {type(each) for each in present if issubclass(type(each), (*CONTAINERS, bytearray))}
     known = {id(each): each for each in present if type(each) not in kinds}
+    known.update({id(each): each for each in shown if _equals_itself_alone(type(each))})
     ways = {**dict.fromkeys(kinds, _as_plain), **owned.ways_to_copy()}
     before = {kind: reductions[kind] for kind in ways if kind in reductions}  # which the script has set
     reductions.update(ways)
@@ -324,6 +336,15 @@ def _copied(told, objects):
             del reductions[kind]
         reductions.update(before)
     return copies
+
+
+def _equals_itself_alone(kind):
+    # type: (Any) -> bool
+    """Methods are compared by their object and function."""
+    return kind is _METHOD or not has_equality(kind)
+
+
+_METHOD = type(Notes.take.__get__(1))  # type: Any
 
 
 def _as_plain(value):

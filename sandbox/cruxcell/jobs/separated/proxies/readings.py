@@ -35,15 +35,23 @@ def all_shown(values, held):
     return all(any(reading <= words for reading in readings_of(each)) for each in values)
 
 
+def text_of(value):
+    # type: (Any) -> str | None
+    """The text of what is made of one and gives that again; None of all else."""
+    kind = type(value)
+    read = _TEXTS.get((kind.__module__.partition(".")[0], kind.__name__))
+    return None if read is None else read(value)
+
+
 def readings_of(value):
     # type: (Any) -> list[set[Any]]
     """The forms of a value, each as the numbers and words in it; none of what has no other form."""
     kind = type(value)
     if kind is str:
         return [{value}, *_readings_of_text(value.strip())] if len(value) <= _LONGEST else []
-    name = kind.__module__.partition(".")[0], kind.__name__
-    if name in _TEXTS:
-        return [{_TEXTS[name](value)}]
+    name, text = (kind.__module__.partition(".")[0], kind.__name__), text_of(value)
+    if text is not None:
+        return [{text}]
     if name not in _NUMBERS and name not in _FIELDS:
         return []
     parts = [getattr(value, each) for each in _FIELDS[name]] if name in _FIELDS else [value]
