@@ -23,7 +23,7 @@ class Candidate:
         self.named: frozenset[str] = frozenset()
         self.notes = Notes()
         self.objects = self.held = self
-        self.shown = Shown(True)
+        self.shown, self.ran = Shown(True), 0
         self.containers = SimpleNamespace(changed=list)  # none is changed
         self.here: list[Any] = []
         self.values: list[Any] = []

@@ -79,7 +79,7 @@ class ScriptLink(Leaving, Link):
         self._mocks, self._tables = Mocks(set()), ComparedTables()
         self.before_answer = lambda: self.notes.forget_from(self.depth())
         self.more.update(copy=copied, outline=outline_of)
-        self._ran = 0  # when the candidate was last asked for what may change anything
+        self.ran = 0  # when the candidate was last asked for what may change anything
         self._refills = Refills()
         self.objects.serve = permissions.run
         connect(self)
@@ -201,7 +201,7 @@ class ScriptLink(Leaving, Link):
         own = self.notes
         holds = own.outlast(self, operation, fields, self.depth())
         if not holds:
-            self._ran = now()
+            self.ran = now()
         if not holds or operation == "call":
             for each in list(self._notes.values()):
                 each.is_old = each.is_old or each is not own
@@ -253,7 +253,7 @@ class ScriptLink(Leaving, Link):
         """`wait()`, and hear what threads of the program do meanwhile: they change nothing that was noted, and no
         container comes to hold what the script has made since it last had the program do anything."""
         self.look_for_declined()
-        began, threads = self._ran, self.threads  # type: int, Any  # of several threads: one alone never may
+        began, threads = self.ran, self.threads  # type: int, Any  # of several threads: one alone never may
 
         def rested():
             # type: () -> tuple[Any, Any]

@@ -175,8 +175,9 @@ def _count(link, shown, one, other):
     """May attributes that are equal decide? Where they show what one of the two was made of, or both were made of the
     same; and of two results of operators on what the test has made, where those operands do. `shown`: what each holds,
     and objects within that."""
-    if not shown[0][0]:  # as of `Nil()`, if that was made of nothing
-        return any(standing_of(each) == MADE and not made_of(each)[0] for each in (one, other))
+    if not shown[0][0]:  # as of `Nil()`, which was made of nothing, and has been given nothing since
+        made = [each for each in (one, other) if standing_of(each) == MADE and is_new_since(each, link.ran)]
+        return any(not made_of(each)[0] for each in made)
     if standing_of(one) == standing_of(other) == MADE and made_of(one)[2] == made_of(other)[2]:
         return True
     if not (operands_of(one) and operands_of(other)):
