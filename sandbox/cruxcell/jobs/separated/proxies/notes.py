@@ -184,8 +184,10 @@ class Notes:
         # type: (Any) -> None
         """What it has made holds something else where it has changed a list that both halves have, say."""
         if self._held and link.containers.changed():
-            for each in link.objects.held.present():
-                if standing_of(each) == MADE and self._held.pop(number_of(each), None) is not None:
+            made = [number_of(each) for each in link.objects.held.present() if standing_of(each) == MADE]
+            for number in made:
+                if number in self._held and not _holds_atoms(self._held[number][1]):
+                    del self._held[number]
                     self.is_complete = False
 
     def forget_from(self, depth):
@@ -314,7 +316,7 @@ def _copied(told, objects):
     import copyreg
 
     reductions = copyreg.dispatch_table  # type: dict[Any, Any]
-    if all(type(each) is dict and _ARE_ATOMS(map(type, each.values())) for each in told):
+    if all(map(_holds_atoms, told)):
         return list(map(dict, told))
     present, shown = objects.held.present(with_values=True), objects.shown.values.values()
     kinds = {type(each) for each in present if issubclass(type(each), (*CONTAINERS, bytearray))}
@@ -370,7 +372,12 @@ def _makes_something(link, operation, fields):
 
 def _is_plain(held):
     # type: (Any) -> bool
-    return type(held) is dict and (_ARE_ATOMS(map(type, held.values())) or _ARE_ATOMS(map(type, parts_of(held))))
+    return _holds_atoms(held) or (type(held) is dict and _ARE_ATOMS(map(type, parts_of(held))))
+
+
+def _holds_atoms(held):
+    # type: (Any) -> bool
+    return type(held) is dict and _ARE_ATOMS(map(type, held.values()))
 
 
 _ARE_ATOMS = frozenset(ATOMS).issuperset
