@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict, deque
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -187,7 +190,7 @@ def parts_of(*values: Any, modules: frozenset[str] = frozenset([__name__])) -> l
 
 
 def test_objects_within_are_told_with_what_they_hold_each_once():
-    last = Node(v=1)
+    last = Node(v=1, of=[date(2024, 1, 1), Decimal(1), Path("a")])
     last.next = last
     inner = Node(next=last, of={"a": (last, [2])})
     one = Compared(head=inner, again=Items([deque([inner])]))

@@ -149,10 +149,10 @@ def _is_short(state, modules):
 
 def _is_value(kind):
     # type: (Any) -> bool
-    return type(kind) is type and kind.__module__ in _OF_VALUES
+    return type(kind) is type and str(kind.__module__).partition(".")[0] in _OF_VALUES
 
 
-_OF_VALUES = ("datetime", "decimal", "fractions", "uuid")
+_OF_VALUES = ("datetime", "decimal", "fractions", "ipaddress", "pathlib", "uuid")
 _SHORT = frozenset(map(id, (*ATOMS, type(len), type(_is_value))))
 _ARE_ATOMS = frozenset(map(id, ATOMS)).issuperset
 _BYTES = b"s"  # in that format what bytes begin with, and an array of the same bytes, whatever its type and shape are
