@@ -234,9 +234,9 @@ class Notes:
 
     def held_with_parts(self, link, *values):
         # type: (Any, Any) -> tuple[list[Any], Callable[[Any], Any]]
-        """The same, and what says what an object holds that is within: what was noted, or comes with the object, if it
-        was not here before, or nothing of these was noted. Of others that is not known (None): by now they may hold
-        what is expected."""
+        """The same, and what says what an object holds that is within: what was noted, or comes with the object. Of
+        what was within those that were noted, and not noted itself, that is not known (None): by now it may hold what
+        is expected."""
         self._forget_what_the_script_changes(link)
         noted = [self._held.get(number_of(each)) for each in values]
         if not self._left:
@@ -244,12 +244,12 @@ class Notes:
             noted = [(0, None) if is_unknown else note for is_unknown, note in zip(unknown, noted)]
         asked = [value for value, note in zip(values, noted) if note is None]
         self.is_complete = self.is_complete and not asked
-        began = now()
         states, parts = _told_of(link, asked) if asked else ([], [])
         told = iter(states)
         found = [next(told) if note is None else note[1] for note in noted]
-        may_know = len(asked) == len(values)  # nothing of them was noted that could be told anew as a part
-        known = {number_of(each): state for each, state in parts if may_know or is_new_since(each, began)}
+        bound = self._within([note[1] for note in noted if note is not None])
+        parts = [part for part in parts if standing_of(part[0]) != MADE]  # that have to show what they are made of
+        known = {number_of(each): state for each, state in parts if number_of(each) not in bound}
         known.update(zip(map(number_of, values), found))
 
         def within(value):
@@ -258,6 +258,16 @@ class Notes:
             return known[number] if number in known else self._held.get(number, (0, None))[1]
 
         return found, within
+
+    def _within(self, states):
+        # type: (list[Any]) -> set[int]
+        """The numbers of the objects in these, and in what was noted of those."""
+        numbers, pending = set(), list(states)  # type: set[int], list[Any]
+        for state in pending:
+            unseen = [number for number in map(number_of, objects_in(state)) if number not in numbers]
+            numbers.update(unseen)
+            pending += [self._held[number][1] for number in unseen if number in self._held]
+        return numbers
 
 
 def _may_be_a_result(value):
