@@ -7,7 +7,7 @@ DEMO_STAMP := $(VENV)/.installed-for-demo
 # What is imported is compiled then: a quarter of the time of an installation.
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 
-.PHONY: setup help demo test test-interpreters quick test-as-user test-ray test-packages lint bench proto proto-check header clean manifests image-test conformance differential forging load siege siege-as-user siege-in-image mutation
+.PHONY: setup help demo test test-interpreters quick test-as-user test-ray test-packages lint bench proto proto-check header clean manifests image-test arm64-test conformance differential forging load siege siege-as-user siege-in-image mutation
 setup: $(STAMP)  ## create .venv with everything; a plain `make` does that
 	@$(BIN)/python -m compileall -q client proto sandbox || true  # for users who may not write there
 
@@ -18,7 +18,7 @@ $(STAMP): pyproject.toml
 	@touch $@ $(DEMO_STAMP)
 
 help:  ## list the targets
-	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | expand -t 22
+	@sed -n 's/^\([a-z0-9-]*\):[^#]*## /\1\t/p' Makefile | expand -t 22
 
 # What the demo needs and no more: it is the first command, also where the linters do not install (Python 3.9).
 $(DEMO_STAMP): pyproject.toml
@@ -113,6 +113,9 @@ manifests: .venv-deploy/.installed  ## render the Kubernetes manifests; schemas,
 
 image-test: setup  ## build the image and run it as a restricted pod would (root, podman, buildah, runc)
 	$(BIN)/python deploy/image_test.py
+
+arm64-test: setup  ## preflight, the demo and the tests of confinement on an emulated aarch64 machine (root, qemu, debootstrap, cpio)
+	$(BIN)/python deploy/arm64_test.py
 
 proto-check:  ## are the committed stubs those of the committed .proto?
 	@folder=$$(mktemp -d) && $(MAKE) --no-print-directory proto INTO=$$folder && cd $$folder && \

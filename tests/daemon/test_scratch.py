@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
 import psutil
+import pyseccomp
 import pytest
 from behaviours import runtimes
 from cruxbox import Assurance, CallCheck, Client, Outcome, RunCheck, ScriptCheck, StdioCheck, Task
@@ -250,8 +252,8 @@ ESCAPES = {
     "fchmod of a standard stream": "os.fchmod(1, 0o777)",
     "times of a standard stream": "os.utime(0)",
     "chroot": "os.chroot('.')",
-    "mount": "kernel(165, b'x', b'.', b'tmpfs', 0, 0)",
-    "unshare": "kernel(272, 0x10000000)",
+    "mount": "kernel('mount', b'x', b'.', b'tmpfs', 0, 0)",
+    "unshare": "kernel('unshare', 0x10000000)",
     "execution": "open('x', 'w').write('#!/bin/sh'); os.chmod('x', 0o777); os.execv('./x', ['x'])",
     "set-uid": "open('x', 'wb').write(b'x'); os.chmod('x', 0o4777); os.execv('./x', ['x'])",
     "machine code from a file": (
@@ -260,25 +262,33 @@ ESCAPES = {
     ),
     "machine code by mprotect": (
         "import ctypes, mmap; f = open('x', 'w+b'); f.write(bytes(4096)); f.flush(); m = mmap.mmap(f.fileno(), 4096); "
-        "kernel(10, ctypes.addressof(ctypes.c_char.from_buffer(m)), 4096, 5)"
+        "kernel('mprotect', ctypes.addressof(ctypes.c_char.from_buffer(m)), 4096, 5)"
     ),
     "a library of its own": (
         "import _ctypes, shutil; shutil.copy(_ctypes.__file__, 'own.so'); import ctypes; ctypes.CDLL('./own.so')"
     ),
     "reopened descriptors": "open('/proc/self/fd/1', 'w')",
-    "inotify": "kernel(294, 0)",
-    "handle": "kernel(303, -100, b'.', bytes(200), bytes(8), 0)",
-    "statfs of the host": "kernel(137, os.__file__.encode(), bytes(200))",
-    "rename with whiteout": "open('x', 'w').close(); kernel(316, -100, b'x', -100, b'y', 4)",
-    "fallocate": "kernel(285, os.open('x', 66), 0, 0, 1 << 40)",
+    "inotify": "kernel('inotify_init1', 0)",
+    "handle": "kernel('name_to_handle_at', -100, b'.', bytes(200), bytes(8), 0)",
+    "statfs of the host": "kernel('statfs', os.__file__.encode(), bytes(200))",
+    "rename with whiteout": "open('x', 'w').close(); kernel('renameat2', -100, b'x', -100, b'y', 4)",
+    "fallocate": "kernel('fallocate', os.open('x', 66), 0, 0, 1 << 40)",
 }
+
+
+def number_of(call: str) -> int:
+    return int(pyseccomp.resolve_syscall(pyseccomp.system_arch(), call))
+
+
 SETUP = """
 import ctypes, os, tempfile
 libc = ctypes.CDLL(None, use_errno=True)
-def kernel(*arguments):
-    if libc.syscall(*arguments) < 0:
+def kernel(name, *arguments):
+    if libc.syscall(@{numbers}[name], *arguments) < 0:
         raise OSError(ctypes.get_errno(), 'refused')
 """
+CALLED = re.findall(r"kernel\('(\w+)'", " ".join(ESCAPES.values()))
+SETUP = SETUP.replace("@{numbers}", repr({call: number_of(call) for call in CALLED}))
 
 
 def test_sqlite_has_databases_in_files(native: Client):
