@@ -51,7 +51,7 @@ for mode in input output; do
     job python3 -m cruxbox score examples/generations_$mode.json --dataset examples/tasks.jsonl --mode $mode
 done
 job python3 -m pytest -o timeout=3000 -o faulthandler_timeout=0 tests/daemon/test_policy.py tests/cell/test_confine.py
-poweroff -f
+busybox poweroff -f
 """
 JOBS_COUNT = 4
 
