@@ -35,3 +35,9 @@ def test_what_a_call_gives_is_a_parameter_of_a_function_that_only_it_reaches(
 @pytest.mark.parametrize(("call", "are_plain"), [("f('a')", True), ("f('{')", False), ("f('{0.x}')", False)])
 def test_what_is_no_format_is_no_plain_text(call: str, are_plain: bool):
     assert formats.gives_plain_texts(compile(call, "<call>", "eval")) is are_plain
+
+
+@pytest.mark.parametrize(("last", "are_plain"), [("'c{}'", True), ("[b'', s][0]", False), ("str(s)", False)])
+def test_a_name_that_is_assigned_several_texts_has_no_other_value(last: str, are_plain: bool):
+    program = f"def f():\n    s = 'a{{}}'\n    s = 'b{{}}'\n    s = {last}\n    return s.format(1)"
+    assert formats.are_plain(program, False) is are_plain

@@ -136,8 +136,8 @@ def test_pytest(with_pytest: Client):
     assert (wrong.outcome, wrong.tests[0].outcome) == (Outcome.FAILED, Ended.FAILED), wrong
     for script in ("x = 1", "import pytest\npytest.importorskip('no_such_module')\n" + PYTEST):
         assert ask(with_pytest, RIGHT, script, "pytest").outcome is Outcome.INVALID
-    point = "class P:\n    def __eq__(self, other):\n        return True\n"
-    compared = ask(with_pytest, point, "def test_same():\n    assert P() == P()\n", "pytest")
+    point = "class P:\n    def __init__(self, x): pass\n    def __eq__(self, other):\n        return True\n"
+    compared = ask(with_pytest, point, "def test_same():\n    assert P(1) == P(1)\n", "pytest")
     assert compared.outcome is Outcome.FAILED
     assert compared.detail.endswith("two processes: compare their attributes")  # there is no other way for pytest
     theirs = "def test_zero(n):\n    return add(n, 0) == n\n"  # of the program, no test
