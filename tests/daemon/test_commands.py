@@ -161,18 +161,18 @@ def test_one_that_is_completed_says_how_it_ended():
     [
         ("print('hello')\nimport json, sys\njson.dumps = sys.stdout = None", ""),
         ("import threading, time\nthreading.Timer(50, print).start()", "importing odd starts threads"),
-        ("import os\nos._exit(0)", "is not a working Python, importing odd (--preload)"),
+        ("import os\nos._exit(0)", "is not a working Python, importing json, odd (--preload)"),
         ("raise ValueError('one\\n two')", "cannot import odd (ValueError: one two)"),
-        ("import time\ntime.sleep(50)", "does not answer within 1 s, importing odd (--preload)"),
+        ("import time\ntime.sleep(50)", "does not answer within 1 s, importing json, odd (--preload)"),
     ],
 )
 def test_a_module_that_is_preloaded_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, sentence: str):
     python = environment(tmp_path / "odd", odd=text)
     if "does not answer" in sentence:
         monkeypatch.setattr(runtimes, "_ASK_TIMEOUT_S", 1)
-    config = Config(runtimes=(RuntimeSpec("x", str(python)),), preloads=(PreloadSpec("x", ("odd",)),))
+    config = Config(runtimes=(RuntimeSpec("x", str(python)),), preloads=(PreloadSpec("x", ("json", "odd")),))
     try:
-        assert runtimes.find_runtimes(config, Commands())["x"].preload == ("odd",)
+        assert runtimes.find_runtimes(config, Commands())["x"].preload == ("json", "odd")
         said = ""
     except ConfigError as error:
         said = str(error)

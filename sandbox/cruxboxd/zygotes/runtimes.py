@@ -34,6 +34,7 @@ import _signal, json, os, re, resource, sys, sysconfig
 dumps, answer = json.dumps, os.dup(1)
 os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 started = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+starts_threads = ""
 for name in sys.argv[1:]:
     try:
         __import__(name)
@@ -41,10 +42,13 @@ for name in sys.argv[1:]:
         message = " ".join(str(error).split())[:300]
         os.write(answer, dumps({"refused": [name, type(error).__name__, message]}).encode())
         os._exit(0)
+    if not starts_threads and len(os.listdir("/proc/self/task")) > 1:
+        starts_threads = name
 for timer in (_signal.ITIMER_REAL, _signal.ITIMER_VIRTUAL, _signal.ITIMER_PROF):  # as where zygotes import them
     _signal.setitimer(timer, 0)
+if len(os.listdir("/proc/self/task")) == 1:  # they have ended
+    starts_threads = ""
 preload_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - started
-threads = len(os.listdir("/proc/self/task"))
 for name in ("_ctypes", "_ssl", "_hashlib", "_lzma", "_bz2", "zlib", "_decimal", "unicodedata", "_sqlite3"):
     try:
         __import__(name)
@@ -71,7 +75,7 @@ os.write(answer, dumps({
     "prefix": sys.prefix,
     "packages": sorted(packages.items()),
     "preload_bytes": preload_kib * 1024 if sys.argv[1:] else 0,
-    "threads": threads,
+    "starts_threads": starts_threads,
 }).encode())
 os._exit(0)
 """
@@ -152,10 +156,9 @@ def _ask(commands: Commands, spec: RuntimeSpec, config: Config, preload: tuple[s
             "this version of cruxbox was not tried on a Python as new as the runtime's",
             extra={"runtime": spec.name, "python": said["version"], "newest_tried": ".".join(map(str, _NEWEST_TRIED))},
         )
-    if preload and said["threads"] > 1:
-        raise ConfigError(
-            f"runtime {spec.name!r}: importing {', '.join(preload)} starts threads; it cannot be preloaded"
-        )
+    if said["starts_threads"]:
+        module = said["starts_threads"]
+        raise ConfigError(f"runtime {spec.name!r}: importing {module} starts threads; it cannot be preloaded")
     path = tuple(said["path"])
     readable = [*path, said["stdlib"], *said["libraries"], *said["zones"]]
     return Runtime(
