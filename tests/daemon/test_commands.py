@@ -199,3 +199,12 @@ def test_without_a_home_nothing_is_built(tmp_path: Path, monkeypatch: pytest.Mon
 
 def has_none() -> Path:
     raise RuntimeError("Could not determine home directory.")
+
+
+def test_a_path_that_goes_up_behind_a_link_opens_no_other_folder(tmp_path: Path):
+    for name in ("a/lib", "b/c", "b/lib"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "a" / "link").symlink_to(tmp_path / "b" / "c")
+    paths = {"a/link/../lib": ["b/lib"], "a/link": ["b/c", "a/link"], "b/c/../lib": ["b/lib"]}
+    for path, readable in paths.items():
+        assert runtimes._readable([f"{tmp_path}/{path}"]) == [f"{tmp_path}/{each}" for each in readable]

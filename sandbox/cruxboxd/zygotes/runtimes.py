@@ -244,11 +244,12 @@ def _cache() -> Path | None:
 
 def _readable(paths: list[str]) -> list[str]:
     """The folders that are not inside another one of the list, and those that lead there by symbolic links, by which
-    the interpreter knows them."""
+    the interpreter knows them. Where `..` follows on a link, a path without both leads elsewhere, and is left out."""
     folders = {path: str(Path(path).resolve()) for path in paths if Path(path).is_dir()}
     real = sorted(set(folders.values()))
     outermost = [path for path in real if not any(path.startswith(other + "/") for other in real)]
-    return outermost + [path for path, to in folders.items() if os.path.normpath(path) != to]
+    links = {os.path.normpath(path): to for path, to in folders.items()}
+    return outermost + [path for path, to in links.items() if path != to and str(Path(path).resolve()) == to]
 
 
 class ZygoteSetups:
