@@ -31,17 +31,17 @@ class Shown:
 
     def __contains__(self, value):
         # type: (object) -> bool
-        return _address(value) in self._numbers
+        return facts.address_of(value) in self._numbers
 
     def known(self, value):
         # type: (object) -> int | None
         """Its number, if it was shown."""
-        return self._numbers.get(_address(value))
+        return self._numbers.get(facts.address_of(value))
 
     def show(self, value):
         # type: (object) -> int
         """The number of an object of this half, which is kept from now on."""
-        address = _address(value)
+        address = facts.address_of(value)
         number = self._numbers.get(address)
         if number is None:
             if len(self.values) >= MAX_OBJECTS:
@@ -73,18 +73,8 @@ class Shown:
             if self.kinds is not None:
                 self.kinds.pop(number, None)
             if self.known(value) == number:
-                del self._numbers[_address(value)]
+                del self._numbers[facts.address_of(value)]
         return values
-
-
-def _address(value):
-    # type: (Any) -> Any
-    """Of a method, those of its object and its function: it is made anew each time it is taken of its object, and
-    equals itself all the same."""
-    return (id(value.__self__), id(value.__func__)) if type(value) is _METHOD else id(value)
-
-
-_METHOD = type(Shown(False).show)  # type: Any
 
 
 class Held:

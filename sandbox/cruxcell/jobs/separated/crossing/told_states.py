@@ -4,7 +4,8 @@ from marshal import dumps
 
 from cruxcell.jobs.separated.crossing.classes import holders_of, state_of
 from cruxcell.jobs.separated.crossing.numbered import Shown  # noqa: F401 - in type comments
-from cruxcell.jobs.separated.proxies.equality import ATOMS, has_equality, items_in
+from cruxcell.jobs.separated.proxies.equality import ATOMS, items_in
+from cruxcell.jobs.separated.proxies.facts import has_equality
 from cruxcell.jobs.separated.proxies.operations import is_class, mro_of, own_of
 from cruxcell.jobs.separated.proxies.remote import is_class_of_proxies
 from cruxcell.values.containers import CONTAINERS

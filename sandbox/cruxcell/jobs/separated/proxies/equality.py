@@ -9,6 +9,7 @@ import sys
 
 from cruxcell.jobs.separated.proxies.facts import (
     MADE,
+    address_of,
     derives_from,
     is_made_since,
     is_new_since,
@@ -20,7 +21,6 @@ from cruxcell.jobs.separated.proxies.facts import (
     standing_of,
 )
 from cruxcell.jobs.separated.proxies.item_by_item import is_of_items, items_of, pairs_of
-from cruxcell.jobs.separated.proxies.operations import mro_of, own_of
 from cruxcell.jobs.separated.proxies.readings import all_shown, text_of
 from cruxcell.jobs.separated.proxies.shared_names import place_of
 from cruxcell.values.arrays import is_array_of_objects
@@ -68,12 +68,6 @@ def hold_the_same(link, one, other):
         link.refuse(_BY_WORD % type(one).__name__)
     link.compared_by_identity = True
     return None
-
-
-def has_equality(kind):
-    # type: (Any) -> bool
-    """Has a class an `==` of its own? That is not asked of it: it may have a metaclass of the other half's."""
-    return any("__eq__" in own_of(each) for each in mro_of(kind) if each is not object)
 
 
 def holds(link, one, value):
@@ -247,13 +241,8 @@ def _atom(value):
     try:
         return type(value), canon(value, _LARGEST_ATOM)
     except (NotPlain, TooLarge):
-        if type(value) is _METHOD:  # which is made anew each time it is taken of its object
-            return id(value.__self__), id(value.__func__)
         text = text_of(value)  # of a path, say
-        return (id(value),) if text is None else (type(value), text)
-
-
-_METHOD = type(canon.__get__(1))  # type: Any
+        return (address_of(value),) if text is None else (type(value), text)
 
 
 def _shown_parts(value):

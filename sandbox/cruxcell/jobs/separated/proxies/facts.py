@@ -4,7 +4,7 @@ A proxy of an opaque object has slots for these facts, one of a value or an exce
 class has its number alone.
 """
 
-from cruxcell.jobs.separated.proxies.operations import is_class, own_of
+from cruxcell.jobs.separated.proxies.operations import is_class, mro_of, own_of
 from cruxcell.jobs.separated.proxies.runs import LINK
 
 TYPE_CHECKING = False
@@ -30,6 +30,22 @@ def derives_from(cls, place):
     # type: (Any, str) -> bool
     """Is it one of the other half's that derives from the class of a library at this place, as that half says?"""
     return DERIVES + place in own_of(cls).get(LIBRARIES, ())
+
+
+def has_equality(kind):
+    # type: (Any) -> bool
+    """Has a class an `==` of its own? That is not asked of it: it may have a metaclass of the other half's."""
+    return any("__eq__" in own_of(each) for each in mro_of(kind) if each is not object)
+
+
+def address_of(value):
+    # type: (Any) -> Any
+    """Of a method, those of its object and its function: it is made anew each time it is taken of its object, and
+    equals itself all the same."""
+    return (id(value.__self__), id(value.__func__)) if type(value) is METHOD else id(value)
+
+
+METHOD = type(has_equality.__get__(1))  # type: Any
 
 
 class Opaque(object):

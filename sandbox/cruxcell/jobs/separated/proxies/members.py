@@ -5,8 +5,15 @@ member that has come otherwise, before or since, from a function of the program,
 find out: it is none. Which answers are those of a class, their questions say, whatever other threads ask meanwhile.
 """
 
-from cruxcell.jobs.separated.proxies.facts import class_behind, derives_from, is_of_the_test, is_opaque, was_handed_over
-from cruxcell.jobs.separated.proxies.operations import is_class, mro_of, own_of
+from cruxcell.jobs.separated.proxies.facts import (
+    class_behind,
+    derives_from,
+    has_equality,
+    is_of_the_test,
+    is_opaque,
+    was_handed_over,
+)
+from cruxcell.jobs.separated.proxies.operations import is_class, own_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +40,7 @@ def class_asked(operation, fields, means_a_class):
 def is_of_members(cls):
     # type: (Any) -> bool
     """A class of the other half's that derives from Enum and leaves to it what is equal."""
-    return derives_from(cls, "enum:Enum") and not any("__eq__" in own_of(each) for each in mro_of(cls)[:-1])
+    return derives_from(cls, "enum:Enum") and not has_equality(cls)
 
 
 def are_read(*values):

@@ -5,10 +5,12 @@ goes on; but what is plain data need not be told again: that it is still the sam
 each object that has changed (`told_states`). That binds it no less.
 """
 
-from cruxcell.jobs.separated.proxies.equality import ATOMS, are_equal, atoms_of, has_equality, objects_in, parts_of
+from cruxcell.jobs.separated.proxies.equality import ATOMS, are_equal, atoms_of, objects_in, parts_of
 from cruxcell.jobs.separated.proxies.facts import (
     HANDED_OVER,
     MADE,
+    METHOD,
+    has_equality,
     is_new_since,
     is_opaque,
     now,
@@ -353,10 +355,7 @@ def _copied(told, objects):
 def _equals_itself_alone(kind):
     # type: (Any) -> bool
     """Methods are compared by their object and function."""
-    return kind is _METHOD or not has_equality(kind)
-
-
-_METHOD = type(Notes.take.__get__(1))  # type: Any
+    return kind is METHOD or not has_equality(kind)
 
 
 def _as_plain(value):

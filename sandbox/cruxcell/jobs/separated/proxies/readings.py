@@ -38,8 +38,7 @@ def all_shown(values, held):
 def text_of(value):
     # type: (Any) -> str | None
     """The text of what is made of one and gives that again; None of all else."""
-    kind = type(value)
-    read = _TEXTS.get((kind.__module__.partition(".")[0], kind.__name__))
+    read = _TEXTS.get(_name_of(type(value)))
     return None if read is None else read(value)
 
 
@@ -49,7 +48,7 @@ def readings_of(value):
     kind = type(value)
     if kind is str:
         return [{value}, *_readings_of_text(value.strip())] if len(value) <= _LONGEST else []
-    name, text = (kind.__module__.partition(".")[0], kind.__name__), text_of(value)
+    name, text = _name_of(kind), text_of(value)
     if text is not None:
         return [{text}]
     if name not in _NUMBERS and name not in _FIELDS:
@@ -58,6 +57,11 @@ def readings_of(value):
     numbers = {_number(str(each)) for each in parts}  # type: set[Any]
     found = [] if None in numbers else [numbers]
     return [{value}, *found] if name == ("fractions", "Fraction") else found
+
+
+def _name_of(kind):
+    # type: (type) -> tuple[str, str]
+    return kind.__module__.partition(".")[0], kind.__name__
 
 
 def _readings_of_text(text):
