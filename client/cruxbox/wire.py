@@ -224,7 +224,9 @@ def _encode_comparison(stdio: Any, check: StdioCheck) -> None:
 
 def _tolerance_of(check: Check) -> tuple[float, float]:
     """The absolute and the relative one. InvalidRequest if they are no numbers."""
-    given = getattr(check, "tolerance", 0) or Tolerance()
+    given = getattr(check, "tolerance", 0)
+    if not given:  # as of nearly all
+        return 0.0, 0.0
     both = (given.absolute, given.relative) if isinstance(given, Tolerance) else (given, given)
     try:
         return float(+both[0]), float(+both[1])  # a text is no number, even one that says it
