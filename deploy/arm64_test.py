@@ -14,12 +14,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
-from image_tools import MIRROR, ROOT, TEST_PACKAGES, Failed, Skipped, run
+from cruxboxd.settings.tomlfile import read_toml
+from image_tools import MIRROR, PIP, ROOT, TEST_PACKAGES, Failed, Skipped, run
 
 TOOLS = {"qemu-system-aarch64": "qemu-system-arm", "debootstrap": "debootstrap", "cpio": "cpio", "git": "git"}
 PACKAGES = "python3,python3-dev,gcc,libc6-dev,libseccomp2,linux-image-arm64,busybox-static,iproute2,procps,util-linux"
@@ -38,7 +34,15 @@ FIRST = """#!/bin/busybox sh
 /bin/busybox rm /root.tar
 exec /bin/busybox switch_root /root /srv/jobs.sh
 """
-JOBS = """#!/bin/sh
+SCORE = "python3 -m cruxbox score examples/generations_{0}.json --dataset examples/tasks.jsonl --mode {0}"
+PYTEST = "python3 -m pytest -o timeout=3000 -o faulthandler_timeout=0"
+JOBS = (
+    "python3 -m cruxboxd preflight",
+    SCORE.format("input"),
+    SCORE.format("output"),
+    f"{PYTEST} tests/daemon/test_policy.py tests/cell/test_confine.py",
+)
+RUNS_JOBS = """#!/bin/sh
 export PATH=/usr/sbin:/usr/bin HOME=/root LANG=C.UTF-8 TERM=dumb
 mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t devtmpfs dev /dev
 mkdir /dev/shm; mount -t tmpfs tmpfs /dev/shm
@@ -46,14 +50,9 @@ ln -s /proc/self/fd /dev/fd
 ip link set lo up; ldconfig
 cd /srv/cruxbox
 job() { "$@" && echo "DONE $*" || echo "FAILED $*"; }
-job python3 -m cruxboxd preflight
-for mode in input output; do
-    job python3 -m cruxbox score examples/generations_$mode.json --dataset examples/tasks.jsonl --mode $mode
-done
-job python3 -m pytest -o timeout=3000 -o faulthandler_timeout=0 tests/daemon/test_policy.py tests/cell/test_confine.py
+{jobs}
 busybox poweroff -f
-"""
-JOBS_COUNT = 4
+""".replace("{jobs}", "\n".join(f"job {each}" for each in JOBS))
 
 
 def main() -> int:
@@ -92,13 +91,12 @@ def unpack(root: Path) -> None:
 
 def furnish(root: Path) -> None:
     """What runs there: the committed tree, and the wheels of this platform that it needs."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    project = read_toml(ROOT / "pyproject.toml", "the project's")["project"]
     extras = project["optional-dependencies"]
     wanted = [*project["dependencies"], *extras["server"], *extras["cli"], *TEST_PACKAGES]
     site = root / "usr/lib/python3/dist-packages"
     platforms = [word for platform in PLATFORMS for word in ("--platform", platform)]
-    pip = (sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile")
-    run(*pip, "--only-binary=:all:", "--python-version=3.11", *platforms, "--target", site, *wanted)
+    run(*PIP, "--no-compile", "--only-binary=:all:", "--python-version=3.11", *platforms, "--target", site, *wanted)
     (site / "cruxbox.pth").write_text(PATHS)
     (root / "srv/cruxbox").mkdir(parents=True, exist_ok=True)
     run("sh", "-c", f"git archive HEAD | tar -x -C {root}/srv/cruxbox")
@@ -107,7 +105,7 @@ def furnish(root: Path) -> None:
     if (root / "proc").is_symlink():  # to the host's own
         (root / "proc").unlink()
     (root / "proc").mkdir(exist_ok=True)
-    (root / "srv/jobs.sh").write_text(JOBS)
+    (root / "srv/jobs.sh").write_text(RUNS_JOBS)
     (root / "srv/jobs.sh").chmod(0o755)
 
 
@@ -126,8 +124,8 @@ def boot(root: Path) -> None:
         for line in running.stdout:
             print("  ", line.rstrip(), flush=True)
             done += line.startswith("DONE ")
-    if done != JOBS_COUNT:
-        raise Failed(f"{done} of {JOBS_COUNT} jobs succeeded")
+    if done != len(JOBS):
+        raise Failed(f"{done} of {len(JOBS)} jobs succeeded")
 
 
 def pack(root: Path) -> Path:

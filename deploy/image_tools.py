@@ -33,6 +33,9 @@ STOP_S = 60.0
 TEST_PACKAGES = ("pytest>=8", "pytest-asyncio>=0.23", "pytest-timeout>=2.3", "hypothesis>=6.100", "pyyaml>=6")
 
 
+PIP = (sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+
+
 class Failed(Exception):
     """The image does not do what it promises; the message says what was seen."""
 
@@ -290,6 +293,5 @@ def test_packages() -> Path:
     """A folder with pytest and what the conformance suite needs beside the image's own packages."""
     folder = OUT / "site"
     if not folder.exists():
-        pip = (sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
-        run(*pip, "--target", folder, *TEST_PACKAGES)
+        run(*PIP, "--target", folder, *TEST_PACKAGES)
     return folder
