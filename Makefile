@@ -7,7 +7,7 @@ DEMO_STAMP := $(VENV)/.installed-for-demo
 # What is imported is compiled then: a quarter of the time of an installation.
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 
-.PHONY: setup help demo test test-interpreters quick test-as-user test-ray test-packages lint bench proto proto-check header clean manifests image-test arm64-test conformance differential forging load siege siege-as-user siege-in-image mutation
+.PHONY: setup help demo test test-interpreters quick test-as-user test-ray test-trl test-packages lint bench proto proto-check header clean manifests image-test arm64-test conformance differential forging load siege siege-as-user siege-in-image mutation
 setup: $(STAMP)  ## create .venv with everything; a plain `make` does that
 	@$(BIN)/python -m compileall -q client proto sandbox || true  # for users who may not write there
 
@@ -94,6 +94,14 @@ proto:  ## regenerate the committed stubs (grpcio-tools 1.49.1: the oldest outpu
 test-ray: .venv-ray/.installed  ## filter a Parquet set on a local Ray, against two daemons
 	.venv-ray/bin/python -m pytest tests/filtering/test_filter_ray.py
 	.venv-ray/bin/python examples/ray_filter.py
+
+.venv-trl/.installed: pyproject.toml
+	$(PYTHON) -m venv .venv-trl
+	.venv-trl/bin/python -m pip install --quiet --disable-pip-version-check -e '.[server]' trl pytest pytest-asyncio pytest-timeout
+	@touch $@
+
+test-trl: .venv-trl/.installed  ## train a small model with a Reward, by TRL (installs torch: several GB)
+	.venv-trl/bin/python -m pytest tests/client/test_trl.py tests/client/test_rewards.py
 
 .venv-packages/.installed: tests/packages/requirements.txt
 	$(PYTHON) -m venv .venv-packages

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from cruxbox.cli.running import Running, runs_programs
-from cruxbox.cli.samples import CPU_LIMIT_S, Request, judge, takes_samples
+from cruxbox.cli.samples import Request, judge, takes_samples
 from cruxbox.problems.functions import problem_of
+from cruxbox.problems.running import CPU_LIMIT_S
 
 
 @runs_programs(cpu_limit_s=CPU_LIMIT_S)

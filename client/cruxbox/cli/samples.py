@@ -33,7 +33,6 @@ from cruxbox.problems.running import Runner, Way
 from cruxbox.problems.shapes import NoProblem, Problem, Problems, Sample
 from cruxbox.reading import STANDARD
 
-CPU_LIMIT_S = 10.0
 _KS = (1, 10, 100)
 _NOTES = 5
 _TEXT_OR_NONE = (str, type(None))
@@ -179,10 +178,7 @@ def _run(
             refuse_if_none_can_run([sample for _, sample in todo])
         runtimes = {sample.runtime for _, sample in todo if not sample.fault}
         refuse_unless_they_run(sources, client, runtimes, running.task)
-        usual = running.limits.cpu_ms == CPU_LIMIT_S * 1000 and not running.limits.memory_bytes
-        most = client.info().maximum_limits
-        printed = 0 if running.limits.output_bytes else most.output_bytes
-        way = Way(running.task, running.limits, most if usual else None, printed)
+        way = Way.up_to(client.info().maximum_limits, running.limits, running.task)
         for at, own in Runner(client, problems, way).run(todo):
             done.add(at, own)
             bar(len(done.fields), len(samples))

@@ -10,10 +10,11 @@ from typing import Annotated, Optional
 import typer
 
 from cruxbox.cli.running import Running, runs_programs
-from cruxbox.cli.samples import CPU_LIMIT_S, Request, judge, takes_samples
+from cruxbox.cli.samples import Request, judge, takes_samples
 from cruxbox.errors import InvalidRequest
 from cruxbox.problems.contests import Comparison, problem_of
 from cruxbox.problems.records import may_bind_check
+from cruxbox.problems.running import CPU_LIMIT_S
 from cruxbox.reading import read_text
 
 _MOST_SOURCE = 1 << 20

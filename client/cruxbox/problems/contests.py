@@ -361,3 +361,4 @@ _FORMATS = (
     ("private_test_cases", _of_live_code_bench, _LIVE_CODE_BENCH),
     ("public_test_cases", _of_live_code_bench, _LIVE_CODE_BENCH),
 )
+FIELDS = frozenset(name for name, _, _ in _FORMATS)

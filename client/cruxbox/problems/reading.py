@@ -117,7 +117,7 @@ def _samples(record: Record | BadRow, where: str, problems: Problems, clean: boo
     for number, written in enumerate(value if is_several else [value]):
         own = {**rest, _ONE_OF.get(field, field): written, "sample": number} if is_several else record
         if isinstance(written, str):
-            program = "" if (fault := too_large(written)) else _program(written, problem, field in _REST, clean)
+            program = "" if (fault := too_large(written)) else program_of(written, problem, field in _REST, clean)
             yield Sample(problem.task_id, program, own, where, fault)
         else:
             which = f"item {number} of field" if is_several else "field"
@@ -144,7 +144,7 @@ def _field_of(record: Record) -> str:
     return next((name for name in there if record[name] is not None), there[0])
 
 
-def _program(written: str, problem: Problem, is_rest: bool, clean: bool) -> str:
+def program_of(written: str, problem: Problem, is_rest: bool, clean: bool) -> str:
     """What is run: a whole program, or (`is_rest`) one that goes on behind the prompt."""
     if clean:
         return sanitized(written, problem.entry_point, problem.prompt if is_rest else "")

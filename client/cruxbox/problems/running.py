@@ -19,6 +19,7 @@ from cruxbox.problems.results import Fields, fields_of, fields_of_fault, is_of_t
 from cruxbox.problems.shapes import NoProblem, Problem, Problems, Sample, Stage
 
 WINDOW = 1024
+CPU_LIMIT_S = 10.0  # of a check, where nobody asks for another
 _OUT = (Outcome.TIMED_OUT, Outcome.MEMORY_LIMIT)
 # What applies to one test: a check with many that exceeds it says nothing of each.
 _TOO_MUCH = (*_OUT, Outcome.OUTPUT_LIMIT)
@@ -48,6 +49,12 @@ class Way:
     limits: Limits = field(default_factory=Limits)
     most: Limits | None = None
     printed: int = 0
+
+    @classmethod
+    def up_to(cls, most: Limits, limits: Limits, dressed: Callable[[Task], Task] = lambda task: task) -> Way:
+        """With more than these limits, up to the server's largest, where they are the usual ones."""
+        is_usual = limits.cpu_ms == CPU_LIMIT_S * 1000 and not limits.memory_bytes
+        return cls(dressed, limits, most if is_usual else None, 0 if limits.output_bytes else most.output_bytes)
 
 
 @dataclass
