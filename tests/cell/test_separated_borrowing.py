@@ -17,15 +17,15 @@ def test_what_the_program_has_when_the_script_sets_it_anew_is_what_it_gets_back(
         one.take("name", "count", "", False, 7)
         one.take("name", "count", "", True, None)
         assert namespace == {"count": own}
-    before = vars(owner)["exists"]
+    before = vars(owner)["unlink"]
     try:
         for its in (before, len):
-            owner.exists = its  # type: ignore[method-assign, assignment]
-            one.take("member", "pathlib.Path", "exists", False, abs)
-            one.take("member", "pathlib.Path", "exists", True, None)
-            assert vars(owner)["exists"] is its
+            owner.unlink = its  # type: ignore[method-assign, assignment]
+            one.take("member", "pathlib.Path", "unlink", False, abs)
+            one.take("member", "pathlib.Path", "unlink", True, None)
+            assert vars(owner)["unlink"] is its
     finally:
-        owner.exists = before  # type: ignore[method-assign]
+        owner.unlink = before  # type: ignore[method-assign]
 
 
 def test_a_program_may_go_as_deep_as_the_script_says_beside_what_is_on_the_stack():

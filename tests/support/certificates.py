@@ -20,13 +20,14 @@ class Authority:
         folder.mkdir(parents=True, exist_ok=True)
         self.ca = folder / "ca.crt"
         self._openssl(
-            "req", "-x509", *self._new_key, "-keyout", "ca.key", "-out", "ca.crt", "-days", "2", "-subj", "/CN=ca"
-        )
+            "req", "-x509", *self._new_key, "-keyout", "ca.key", "-out", "ca.crt", "-days", "2", "-subj", "/CN=ca",
+            "-addext", "keyUsage=critical,keyCertSign",
+        )  # fmt: skip
 
     def issue(self, name: str, alternative: str = "DNS:localhost,IP:127.0.0.1") -> tuple[Path, Path]:
         """(certificate, key) in files called `name`; issued again, they are replaced."""
         self._openssl("req", *self._new_key, "-keyout", f"{name}.key", "-out", "request", "-subj", f"/CN={name}")
-        (self.folder / "extensions").write_text(f"subjectAltName={alternative}\n")
+        (self.folder / "extensions").write_text(f"subjectAltName={alternative}\nauthorityKeyIdentifier=keyid\n")
         self._openssl(
             "x509", "-req", "-in", "request", "-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2",
             "-extfile", "extensions", "-out", f"{name}.crt",
