@@ -30,7 +30,7 @@ _MOST_READ = 1 << 19  # bytes
 _MOST_IMPORTS, _LONGEST_IMPORT, _MOST_OF_IMPORTS = 1_000, 2_000, 20_000  # statements, bytes of one, of all
 # Each begins with a character that the search runs to at once: a script may be hundreds of kilobytes of constants, and
 # the event loop waits meanwhile. An import begins a line; so may "from" in a sentence, but no "import" follows on it.
-_IMPORTED = re.compile(rb"\n[ \t]*(?:from[ \t]+(\w++)([^\n]*+)|import[ \t]+([^#;\n]+))")
+_IMPORTED = re.compile(rb"\n[ \t]*(?:from[ \t]+(\w+)([^\n]*)|import[ \t]+([^#;\n]+))")
 _ODD_IMPORTS = [
     re.compile(pattern)
     for pattern in (rb"importlib", rb"__import__", rb";[ \t]*(?:import|from)\b", rb":[ \t]*import\b")
