@@ -65,7 +65,7 @@ class Reward:
         """The rewards of a batch, in order, as TRL's trainers ask for them: with the data set's columns by their names.
 
         `log_metric`, where the trainer has that, is told for what share of the batch nothing is known. Raises DataError
-        if there is no column of problems, or no problem in it.
+        if there is no column of problems.
         """
         if self._column not in columns:
             raise DataError(f"the data set has no column {self._column!r}, which holds the problems")
@@ -76,7 +76,7 @@ class Reward:
 
     def judge(self, completions: Sequence[Any], problems: Sequence[Row]) -> list[Fields]:
         """What became of each completion, in order: `passed` (True, False or None), `outcome`, `result` and what else a
-        result line says (docs/samples.md). Raises DataError if their numbers differ, or none of these is a problem."""
+        result line says (docs/samples.md). Raises DataError if their numbers differ."""
         if len(completions) != len(problems):
             raise DataError(f"the numbers of items differ: {len(completions)} completions, {len(problems)} problems")
         if not completions:
@@ -108,13 +108,11 @@ def _name(row: Row) -> str:
 
 
 def _known(rows: Mapping[str, Row]) -> Problems:
-    """The problems of a batch, by their names. DataError if there is none; a warning of each row that is none."""
+    """The problems of a batch, by their names, with a warning of each row that is none: no training ends for one."""
     known = {name: _problem(row, name, f"problem {at}") for at, (name, row) in enumerate(rows.items())}
-    faults = [f"{one.where}: {one.fault}" for one in known.values() if isinstance(one, NoProblem)]
-    if len(faults) == len(known):
-        raise DataError(faults[0])
-    for fault in faults:
-        warnings.warn(f"{fault}; its completions have no reward", stacklevel=2)
+    for one in known.values():
+        if isinstance(one, NoProblem):
+            warnings.warn(f"{one.where}: {one.fault}; its completions have no reward", stacklevel=4)
     return known
 
 
