@@ -58,16 +58,23 @@ def run(*command: str | Path) -> str:
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
-    """The folder with the programs of an installation on it."""
-    promised = re.search(r'^requires-python = ">=3\.(\d+)"$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
+    """The folder with the programs of an installation on it, with the oldest versions of what it needs."""
+    project = (ROOT / "pyproject.toml").read_text()
+    promised = re.search(r'^requires-python = ">=3\.(\d+)"$', project, re.MULTILINE)
     assert promised
+    needed = project[project.index("\ndependencies = [") : project.index("\nstats = [")]
+    bounds = {f"{name}=={version}" for name, version in re.findall(r'"([\w-]+)>=([\d.]+)', needed)}
+    bounds = {
+        bound for bound in bounds if not bound.startswith("protobuf")
+    }  # the server's other packages need a newer one
+    assert len(bounds) >= 9, bounds
     oldest = (3, int(promised[1]))
     python = dict(found_interpreters()).get(oldest)
     if python is None:
         pytest.skip(f"no Python {oldest[0]}.{oldest[1]} here")
     folder = tmp_path_factory.mktemp("oldest")
     run(python, "-m", "venv", folder)
-    run(folder / "bin/python", "-m", "pip", "install", "--quiet", f"{ROOT}[server,cli]")
+    run(folder / "bin/python", "-m", "pip", "install", "--quiet", f"{ROOT}[server,cli]", *bounds)
     return folder / "bin"
 
 
