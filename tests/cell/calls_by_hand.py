@@ -66,6 +66,9 @@ class Context:
         else:
             self.done.append(record[0].decode())
 
+    def settle(self) -> None:
+        pass
+
     def begin(self, index: int) -> None:
         self.index = index
 

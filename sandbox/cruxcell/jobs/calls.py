@@ -280,6 +280,7 @@ def _evaluate(  # noqa: PLR0917 - a check, how to take it
     that is not final, what ran out of memory will run again, alone, and is looked at then."""
     namespace = fresh_namespace() if sharing else module_namespace()
     context.begin(index)
+    context.settle()
     value = raised = None
     steps = 0
     try:

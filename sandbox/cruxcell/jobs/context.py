@@ -4,6 +4,7 @@ import builtins
 import os
 import sys
 import time
+from gc import collect
 from sys import getprofile, gettrace, setprofile, settrace
 
 from cruxcell.jobs.capture import Capture, ErrorCapture
@@ -110,6 +111,13 @@ class JobContext:
             sys.stdout, sys.stderr = self.stdout, self.stderr
         self._ended = None
         self._started = (_cpu_ns(), _wall_ns())
+
+    @staticmethod
+    def settle():
+        # type: () -> None
+        """Nothing of ours is between the collector and a check: when it runs, and of which steps of finalizers, depends
+        on the check's code alone, not on what the worker did before."""
+        collect()
 
     def forget(self):
         # type: () -> None

@@ -2,6 +2,7 @@
 
 import _io
 import errno
+import gc
 import sys
 
 from cruxcell.analysis.parsing import PROGRAM, Invalid, compile_text, parse_text
@@ -65,6 +66,7 @@ def run_stdio(context, fields, at_the_end=program_end.AT_THE_END):
     except Invalid as error:
         context.refuse("the program: %s" % error)
         return
+    gc.freeze()  # what is ours need not be looked through
     context.start(messages.DIRECT, 3)
     _open_streams(bool(context.step_limit))
     stand_ins.install_for(source, context.scratch_bytes)
@@ -89,6 +91,7 @@ def _outcome_of(context, program, at_the_end, source):
     is_run = source is not None
     namespace = module_namespace("__main__")
     namespace.update(OF_A_SCRIPT, __annotations__={})
+    context.settle()
     raised, status = program_end.ended_by(source, context.run, program, namespace)
     steps = context.steps()
     later, its_status = program_end.ended_by(source, program_end.do_at_the_end, at_the_end, not is_run)

@@ -107,6 +107,7 @@ def _make_calls(context, namespace, program, names, calls):
     told, steps = [], 0  # type: list[bytes], int
     name, *others = names
     context.begin(0)
+    context.settle()
     try:
         context.run(program, namespace)
         function = namespace.get(name)

@@ -78,6 +78,7 @@ def _run_one(context, index, program, data, room):
     context.begin(index)
     own = sys.stdin, sys.stdout, sys.stderr
     sys.stdin, sys.stdout, sys.stderr = _reader(data), _writer(out), _writer(err, "backslashreplace", True)
+    context.settle()
     raised, status = ended_by(None, context.run, program, namespace)  # as where it is alone: it is as deep in C, too
     steps = context.steps()
     later, its_status = ended_by(None, flush)
