@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict, deque
+import re
+from array import array
+from collections import Counter, OrderedDict, UserDict, UserList, defaultdict, deque
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy
 import pytest
 from cruxcell.jobs.separated.crossing.numbered import Shown
 from cruxcell.jobs.separated.crossing.told_states import ToldStates
@@ -71,9 +75,17 @@ def test_two_objects_are_equal_by_what_the_objects_hold_that_they_have_made(
         (lambda node: deque([node]), lambda node: deque([node, 2]), False),
         (lambda node: defaultdict(list, {2: [node]}), lambda node: {2: [node]}, True),
         (lambda node: {2: node}, lambda node: {3: node}, False),
-        (lambda node: OrderedDict({2: node}), None, False),  # whose order counts
+        (lambda node: OrderedDict({2: node}), None, True),
+        (lambda node: OrderedDict({2: node, 3: 4}), lambda node: OrderedDict({3: 4, 2: node}), False),
+        (lambda node: OrderedDict({2: node}), lambda node: {2: node}, False),
         (lambda node: (node,), lambda node: [node], False),
-        (lambda node: frozenset([node]), None, False),
+        (lambda node: frozenset([node]), None, True),
+        (lambda node: frozenset([node]), lambda node: {node}, False),
+        (lambda node: {node, 3}, lambda node: {3, node}, True),
+        (lambda node: {node}, lambda node: {node, 3}, False),
+        (lambda node: {(node, 1): 3}, None, True),
+        (lambda node: {node: 3}, lambda node: {node: 4}, False),
+        (lambda node: Counter([node]), None, True),
     ],
 )
 def test_what_containers_hold_is_compared_item_by_item(other: Candidate, hold: Any, its: Any, is_equal: bool):
@@ -203,15 +215,43 @@ def test_objects_within_are_told_with_what_they_hold_each_once():
 @pytest.mark.parametrize(
     "held",
     [
-        "a" * 2_000, [0] * 2_000, 1 << 10_000, b"a" * 2_000, ["a" * 600, "b" * 600], bytearray(b"a"), range(3), Node,
-        print, Failure(), memoryview(b"a"),
+        "a" * 2_000, [0] * 2_000, 1 << 10_000, b"a" * 2_000, ["a" * 600, "b" * 600], bytearray(2_000), Failure(),
+        memoryview(b"a"), array("b", b"a" * 2_000), numpy.zeros(200), numpy.zeros(3)[1:], numpy.array([Failure()]),
+        numpy.zeros(2, "M8[s]"), object(),
     ],
     ids=lambda each: type(each).__name__,
 )  # fmt: skip
 def test_objects_that_hold_much_or_what_may_be_much_are_not_told(held: object):
+    assert parts_of(Compared(x=Node(v=held))) == []
+
+
+@pytest.mark.parametrize(
+    "held",
+    [
+        Node,
+        print,
+        range(3),
+        slice(1),
+        re.compile("a"),
+        bytearray(b"a"),
+        array("b", b"a"),
+        numpy.zeros(3),
+        date(1, 2, 3),
+    ],
+    ids=lambda each: type(each).__name__,
+)
+def test_objects_that_hold_little_are_told(held: object):
     inner = Node(v=held)
-    is_told = held is Node or held is print
-    assert parts_of(Compared(x=inner)) == ([inner, vars(inner)] if is_told else [])
+    assert parts_of(Compared(x=inner)) == [inner, vars(inner)]
+
+
+@pytest.mark.parametrize("make", [UserDict, UserList, lambda items: SimpleNamespace(a=items)])
+def test_what_equals_what_it_gives_is_told_as_objects_of_the_program_s(make: Any):
+    inner = Node(v=1)
+    held = make({1: inner} if make is UserDict else [inner])
+    found = parts_of(Compared(x=held))
+    assert found[0] is held
+    assert found[2:] == [inner, vars(inner)]
 
 
 def test_errors_and_values_with_a_class_of_the_program_s_are_no_such_objects():

@@ -222,6 +222,9 @@ TESTS = {
     "cruxcell/jobs/separated/state/changed_times.py": ["cell/test_separated_changed_times.py", *_PAIRS],
     "cruxcell/jobs/separated/state/listening.py": ["cell/test_separated_listening.py", *_PAIRS],
     "cruxcell/jobs/separated/proxies/item_by_item.py": ["cell/test_separated_item_by_item.py", *_PAIRS],
+    "cruxcell/jobs/separated/proxies/matching.py": [
+        "cell/test_separated_matching.py", "cell/test_separated_equality.py", "cell/test_separated_parts.py", *_PAIRS,
+    ],
     "cruxcell/jobs/separated/proxies/readings.py": ["cell/test_separated_equality.py", *_PAIRS],
     "cruxcell/jobs/separated/exchange/link.py": ["cell/test_link.py", "cell/test_link_asking.py", *_PAIRS],
     "cruxcell/jobs/separated/crossing/numbered.py": ["cell/test_separated_numbered.py", *_OBJECTS, *_PAIRS],

@@ -4,10 +4,13 @@ from marshal import dumps
 
 from cruxcell.jobs.separated.crossing.classes import holders_of, state_of
 from cruxcell.jobs.separated.crossing.numbered import Shown  # noqa: F401 - in type comments
-from cruxcell.jobs.separated.proxies.equality import ATOMS, items_in
+from cruxcell.jobs.separated.proxies.equality import items_in
 from cruxcell.jobs.separated.proxies.facts import has_equality
+from cruxcell.jobs.separated.proxies.library_values import gives_a_value
+from cruxcell.jobs.separated.proxies.matching import ATOMS
 from cruxcell.jobs.separated.proxies.operations import is_class, mro_of, own_of
 from cruxcell.jobs.separated.proxies.remote import is_class_of_proxies
+from cruxcell.jobs.separated.proxies.shared_names import is_stdlib
 from cruxcell.values.containers import CONTAINERS
 
 TYPE_CHECKING = False
@@ -106,9 +109,10 @@ def _bytes_of(value, holders):
 
 def _is_of(kind, modules):
     # type: (Any, frozenset[str]) -> bool
-    """Is it a class of the program's, of objects that hold their attributes alone?"""
+    """Is it a class of the program's, or one of values of the library, of objects that hold their attributes alone?"""
     module = own_of(kind).get("__module__")
-    if type(module) is not str or module not in modules or is_class_of_proxies(kind):
+    is_of_the_program = type(module) is str and module in modules and not is_class_of_proxies(kind)
+    if id(kind) in _SHORT or not (is_of_the_program or gives_a_value(kind)):
         return False
     return not any(each is type or each is BaseException for each in mro_of(kind)) and not holders_of(kind)[0]
 
@@ -142,10 +146,22 @@ def _is_short(state, modules):
         elif kind is int:
             left -= each.bit_length() >> 3
         elif id(kind) not in _SHORT and not (is_class(each) or _is_of(kind, modules) or _is_value(kind)):
-            return False
+            left -= _memory_of(each, kind)
         if left < 0:
             return False
     return True
+
+
+def _memory_of(value, kind):
+    # type: (Any, Any) -> int
+    """The bytes of an array of plain data that shows no other's memory; of anything else more than are told of."""
+    is_array = type(kind) is type and str(kind.__module__).partition(".")[0] in _OF_ARRAYS and is_stdlib(kind)
+    try:
+        view = memoryview(value) if is_array or kind is bytearray else None
+    except (TypeError, ValueError, BufferError):  # of items that have no such form, as dates
+        return _LARGEST + 1
+    is_its_own = view is not None and "O" not in view.format and getattr(value, "base", None) is None
+    return view.nbytes if view is not None and is_its_own else _LARGEST + 1
 
 
 def _is_value(kind):
@@ -153,8 +169,9 @@ def _is_value(kind):
     return type(kind) is type and str(kind.__module__).partition(".")[0] in _OF_VALUES
 
 
-_OF_VALUES = ("datetime", "decimal", "fractions", "ipaddress", "pathlib", "uuid")
-_SHORT = frozenset(map(id, (*ATOMS, type(len), type(_is_value))))
+_OF_VALUES = ("datetime", "decimal", "fractions", "ipaddress", "pathlib", "re", "uuid")
+_OF_ARRAYS = ("array", "numpy")
+_SHORT = frozenset(map(id, (*ATOMS, range, slice, type(len), type(_is_value))))
 _ARE_ATOMS = frozenset(map(id, ATOMS)).issuperset
 _BYTES = b"s"  # in that format what bytes begin with, and an array of the same bytes, whatever its type and shape are
 

@@ -21,6 +21,7 @@ looking       what a test that looks at the program is told: by dir, vars, inspe
 copies        copies that one half makes of its objects for the other
 placing       where objects have their place in sets and dicts that are read
 equality      when two objects of a class of the program's are equal to a test
+matching      what stands at the same place in two containers, whatever its hash
 notes         what objects of a program's held before a test made another
 doubts        what a test took for different, and a class says is equal
 compared_tables tables of pandas' that a script has an object of the program's compared with

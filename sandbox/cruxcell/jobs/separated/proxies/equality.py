@@ -5,11 +5,8 @@ is expected when the script makes an object to compare with. So what other objec
 one, and counts as long as the candidate is asked for nothing else: none of them becomes what is expected later.
 """
 
-import sys
-
 from cruxcell.jobs.separated.proxies.facts import (
     MADE,
-    address_of,
     derives_from,
     is_made_since,
     is_new_since,
@@ -21,11 +18,11 @@ from cruxcell.jobs.separated.proxies.facts import (
     standing_of,
 )
 from cruxcell.jobs.separated.proxies.item_by_item import is_of_items, items_of, pairs_of
-from cruxcell.jobs.separated.proxies.readings import all_shown, text_of
+from cruxcell.jobs.separated.proxies.matching import ATOMS, Forms, atom, base_of_items, is_equal, pairs_at
+from cruxcell.jobs.separated.proxies.readings import all_shown
 from cruxcell.jobs.separated.proxies.shared_names import place_of
 from cruxcell.values.arrays import is_array_of_objects
-from cruxcell.values.canonical import NotPlain, TooLarge, canon
-from cruxcell.values.containers import CONTAINERS, dict_base, is_referred_to
+from cruxcell.values.containers import CONTAINERS, is_referred_to
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,7 +49,7 @@ def hold_the_same(link, one, other):
     under_way.add(pair)
     try:
         are_alike = type(held[0]) is dict and (
-            are_equal(held[0], held[1]) or (bool(objects_in(held[0])) and _are_alike(held[0], held[1], within))
+            (bool(objects_in(held[0])) and _are_alike(held[0], held[1], within)) or are_equal(held[0], held[1])
         )
     except RecursionError:  # by objects within objects; each of those around them would compare them twice
         link.refuse(_TOO_DEEP % type(one).__name__)
@@ -110,8 +107,9 @@ def _are_alike(one, other, within=None):
     """`within`: says what objects hold that are within these, which are compared by that. A class may compare its
     objects by what it has made itself, as a list by its nodes."""
     pending, seen = [(one, other)], set()  # type: list[tuple[Any, Any]], set[tuple[int, int]]
+    forms = Forms(within)
     for left, right in pending:
-        base = _base_of(left)
+        base = base_of_items(left)
         if left is right or (id(left), id(right)) in seen:
             continue
         seen.add((id(left), id(right)))
@@ -123,26 +121,15 @@ def _are_alike(one, other, within=None):
             if pairs is None:
                 return False
             pending += pairs
-        elif base is None or base is not _base_of(right):
-            if not _is_equal(left, right):
+        elif base is None or base is not base_of_items(right):
+            if not is_equal(left, right):
                 return False
-        elif base.__len__(left) != base.__len__(right) or (base is dict and dict.keys(left) != dict.keys(right)):
-            return False
-        elif base is dict:
-            pending += [(dict.__getitem__(left, key), dict.__getitem__(right, key)) for key in dict.keys(left)]
         else:
-            pending += zip(base.__iter__(left), base.__iter__(right))
+            pairs = pairs_at(base, left, right, forms)
+            if pairs is None:
+                return False
+            pending += pairs
     return True
-
-
-def _base_of(value):
-    # type: (Any) -> Any
-    """The type of lists, tuples, dicts and deques, also with a class of their own that leaves to it what is equal."""
-    kind = type(value)
-    base = next((each for each in (list, tuple, dict) if issubclass(kind, each)), None)  # type: Any
-    if base is dict and dict_base(kind).__eq__ is not dict.__eq__:  # as of an OrderedDict
-        return None
-    return kind if base is None and kind is _deque() else base
 
 
 def _states_of(within, one, other):
@@ -152,16 +139,6 @@ def _states_of(within, one, other):
         return []
     states = [within(one), within(other)]
     return states if all(type(each) is dict for each in states) else []
-
-
-def _is_equal(one, other):
-    # type: (Any, Any) -> bool
-    try:
-        return bool(one == other)
-    except (TypeError, ValueError):
-        if is_opaque(one) or is_opaque(other):  # the error is their class's
-            raise
-        return False  # as `NA == 1`, of which pandas says that nobody knows
 
 
 def _count(link, shown, one, other):
@@ -193,7 +170,7 @@ def _shows(held, value):
 def shown_by(values):
     # type: (Any) -> tuple[Any, set[Any], list[Any]]
     """What the script makes an object of, and what that comes to before the program can change it."""
-    atoms = list(map(_atom, _shown_parts(values)))
+    atoms = list(map(atom, _shown_parts(values)))
     return values, set(atoms), atoms
 
 
@@ -231,18 +208,7 @@ def _had(link, refilled, named, given):
 def atoms_of(value):
     # type: (Any) -> set[Any]
     """What a value comes down to, in whatever containers: data by what it is equal to, objects by their identity."""
-    return set(map(_atom, _shown_parts(value)))
-
-
-def _atom(value):
-    # type: (Any) -> object
-    if type(value) in ATOMS:
-        return value
-    try:
-        return type(value), canon(value, _LARGEST_ATOM)
-    except (NotPlain, TooLarge):
-        text = text_of(value)  # of a path, say
-        return (address_of(value),) if text is None else (type(value), text)
+    return set(map(atom, _shown_parts(value)))
 
 
 def _shown_parts(value):
@@ -276,16 +242,10 @@ def _gone_through(value):
 def items_in(value):
     # type: (Any) -> list[Any] | None
     """What is in a container, whose class may have methods of its own; None of what is none."""
-    kind = type(value)
-    base = next((each for each in CONTAINERS if issubclass(kind, each)), None)
-    if base is dict:
-        return [*dict.keys(value), *dict.values(value)]
-    return list((base or kind).__iter__(value)) if base is not None or kind is _deque() else None
-
-
-def _deque():
-    # type: () -> Any
-    return getattr(sys.modules.get("collections"), "deque", None)
+    base = base_of_items(value)
+    if base is None:
+        return None
+    return list(base.__iter__(value)) if not issubclass(base, dict) else [*dict.keys(value), *dict.values(value)]
 
 
 _BY_WORD = (
@@ -294,5 +254,3 @@ _BY_WORD = (
 )
 _TOO_DEEP = "objects of class %s are too deep within each other to be compared here: compare their attributes"
 BECAME = "%s became another when the script made an object, which may be what it expects: require IN_PROCESS"
-ATOMS = (type(None), bool, int, float, complex, str, bytes)
-_LARGEST_ATOM = 1 << 16  # bytes

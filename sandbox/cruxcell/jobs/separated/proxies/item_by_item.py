@@ -56,6 +56,8 @@ def items_of(value):
     numpy = sys.modules.get("numpy")
     if numpy is not None and issubclass(type(value), numpy.generic) and is_stdlib(type(value)):
         return [value.item()]
+    if issubclass(type(value), getattr(sys.modules.get("array"), "array", ())):
+        return list(value)
     package = _package_of(value)
     if not package or value.size > _MOST_ITEMS:
         return [value]

@@ -6,12 +6,13 @@ where the script makes an object to compare with: what others give is noted befo
 """
 
 import _operator
+from abc import ABCMeta
 
 from cruxcell.jobs.separated.proxies.facts import fixed_value
 from cruxcell.jobs.separated.proxies.operations import ARITHMETIC, mro_of, own_of
 from cruxcell.jobs.separated.proxies.placing import hash_meanwhile, is_reading
 from cruxcell.jobs.separated.proxies.runs import LINK
-from cruxcell.jobs.separated.proxies.shared_names import is_stdlib
+from cruxcell.jobs.separated.proxies.shared_names import is_stdlib, place_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,6 +34,15 @@ def compared_as(places, orders, has_hash):
     if has_hash:
         members["__hash__"] = _hash
     return members
+
+
+def gives_a_value(cls):
+    # type: (Any) -> bool
+    """Is it a class of the library whose objects stay where they are, may change, and equal what they give?"""
+    if type(cls) not in (type, ABCMeta) or not is_stdlib(cls):
+        return False
+    makes = [_VALUES.get(place_of(each)) for each in mro_of(cls) if is_stdlib(each)]
+    return any(make is not None and make not in _FIXED for make in makes)
 
 
 def told_of_arithmetic(cls, place):

@@ -5,7 +5,7 @@ goes on; but what is plain data need not be told again: that it is still the sam
 each object that has changed (`told_states`). That binds it no less.
 """
 
-from cruxcell.jobs.separated.proxies.equality import ATOMS, are_equal, atoms_of, objects_in, parts_of
+from cruxcell.jobs.separated.proxies.equality import are_equal, atoms_of, objects_in, parts_of
 from cruxcell.jobs.separated.proxies.facts import (
     HANDED_OVER,
     MADE,
@@ -19,6 +19,7 @@ from cruxcell.jobs.separated.proxies.facts import (
     was_handed_over,
 )
 from cruxcell.jobs.separated.proxies.library_values import fix_values, given_by, may_change
+from cruxcell.jobs.separated.proxies.matching import ATOMS
 from cruxcell.jobs.separated.proxies.remote import class_of_alias, is_class_of_proxies
 from cruxcell.values import owned
 from cruxcell.values.containers import CONTAINERS, dict_base

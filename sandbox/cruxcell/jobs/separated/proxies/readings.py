@@ -12,6 +12,7 @@ _OF_DATES = ("year", "month", "day")
 # The numbers of which a value of the library's is made.
 _FIELDS = {
     ("builtins", "complex"): ("real", "imag"),
+    ("builtins", "range"): ("start", "stop", "step"),
     ("datetime", "date"): _OF_DATES,
     ("datetime", "datetime"): (*_OF_DATES, *_OF_TIMES),
     ("datetime", "time"): _OF_TIMES,
