@@ -39,8 +39,12 @@ def test_an_argument_may_be_a_class_that_stands_for_the_other_end_s():
     assert generics.made((generics.parts_of(form) or ())[1]) == form
     assert generics.parts_of(typing.Optional[unknown]) is None
     assert generics.parts_of(list[known]) is not None
+    alias = generics.made(("alias", known, int))
+    assert (alias.__origin__, alias.__args__) == (known, (int,))
+    assert generics.parts_of(alias) == (b"A", ("alias", known, int))
+    assert generics.parts_of(types.GenericAlias(unknown, (int,))) is None
     with pytest.raises(ValueError, match="no type is made of"):
-        generics.made(("alias", known, int))
+        generics.made(("alias", unknown, int))
 
 
 T: Any = vars(typing)["TypeVar"]("T")

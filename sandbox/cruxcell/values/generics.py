@@ -50,7 +50,7 @@ def _apart(value):
     kind = type(value)
     arguments = getattr(value, "__args__", ())
     if kind is _ALIAS:
-        is_another = getattr(value, "__unpacked__", False) or not _is_class(value.__origin__)
+        is_another = getattr(value, "__unpacked__", False) or not _may_be_named(value.__origin__)
         return None if is_another else ("alias", value.__origin__, *arguments)
     if kind is _UNION:
         return ("union", None, *arguments)
@@ -77,8 +77,13 @@ def _is_argument(value):
 
 def _is_simple(value):
     # type: (Any) -> bool
-    is_class = _is_class(value) or (issubclass(type(value), type) and "_remote_class" in _OWN(value))
-    return is_class or id(type(value)) in _PLAIN
+    return _may_be_named(value) or id(type(value)) in _PLAIN
+
+
+def _may_be_named(value):
+    # type: (Any) -> bool
+    """A class, also one that stands for the other half's?"""
+    return _is_class(value) or (issubclass(type(value), type) and "_remote_class" in _OWN(value))
 
 
 _OWN = type.__dict__["__dict__"].__get__
@@ -94,7 +99,7 @@ def _is_class(value):
 
 def _alias(cls, arguments):
     # type: (Any, list[Any]) -> Any
-    if not _is_class(cls):
+    if not _may_be_named(cls):
         raise ValueError("a class that no type is made of")
     return _ALIAS(cls, tuple(arguments))
 
