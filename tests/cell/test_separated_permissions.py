@@ -347,12 +347,26 @@ def test_what_a_candidate_may_set_of_a_function():
         assert operations.may_set(function, "mark", mark)
         function.mark = mark
         assert operations.may_get(function, "mark")
-        assert operations.data_of(function) == {"mark": mark}
+        assert operations.data_of(function)["mark"] is mark
     assert operations.may_get(made["C"]().two, "mark")
     two.mark = 8
-    assert not operations.may_get(two, "mark"), "somebody else has set it since"
-    assert not operations.may_set(two, "mark", 1)
+    assert not operations.may_set(two, "mark", 1), "somebody else has set it since"
     assert operations.may_set(one, "mark")
     del one.mark
     assert not operations.may_get(one, "mark")
     assert operations.may_set(one, "mark", 9)
+
+
+def test_a_candidate_reads_what_the_script_has_set_of_a_function():
+    made: dict[str, Any] = {}
+    exec(compile("def one(): pass\nclass C:\n    def two(self): pass\n    two.count = 0", CHECK, "exec"), made)
+    one, two = made["one"], made["C"]().two
+    for name in ("count", "patchings", "_own", "f_code"):
+        setattr(one, name, 0)
+    assert [name for name in vars(one) if operations.may_get(one, name)] == ["count"]
+    assert operations.data_of(one) == {"count": 0}
+    assert operations.may_get(two, "count")
+    assert not operations.may_get(two, "other")
+    Mine.method.count = 0  # type: ignore[attr-defined]
+    assert not operations.may_get(Mine.method, "count"), "no function of the script's"
+    assert not operations.may_set(one, "count", 1)

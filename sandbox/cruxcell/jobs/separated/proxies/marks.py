@@ -1,4 +1,6 @@
-"""Attributes that a program sets of the script's functions and classes, as a decorator marks them: `f.route = "/"`."""
+"""Attributes of the script's functions and classes: those that a program sets of them, as a decorator marks them
+(`f.route = "/"`), and those that the script has set of a function (`f.priority = 3`), which the program reads.
+"""
 
 from cruxcell.analysis.parsing import CHECK
 
@@ -10,7 +12,8 @@ if TYPE_CHECKING:
 _marks = {}  # type: dict[int, tuple[object, dict[str, object]]]
 # By what they note on functions, the libraries that run or patch tests know which are what. Beside these, the names of
 # what the script sets itself, of any object: a count of calls, say, or what it expects.
-_not_to_mark = {"hypothesis", "is_hypothesis_test", "patchings", "pytestmark"}
+_OF_LIBRARIES = frozenset(["hypothesis", "is_hypothesis_test", "patchings", "pytestmark"])
+_not_to_mark = {*_OF_LIBRARIES}
 keep_unmarked = _not_to_mark.update
 
 
@@ -19,6 +22,13 @@ def is_marked(target, name):
     """Has the candidate set this attribute (`f.route = "/"`), and nobody another since?"""
     _, own = _marks.get(id(target), (None, {}))
     return name in own and vars(target).get(name, _marks) is own[name]
+
+
+def is_set_by_the_script(target, name):
+    # type: (Any, str) -> bool
+    """Has the script set this attribute of a function of its own?"""
+    is_its_own = type(target) is type(is_marked) and target.__code__.co_filename == CHECK
+    return is_its_own and name in vars(target) and name not in _OF_LIBRARIES
 
 
 def marks(target, name, value=...):

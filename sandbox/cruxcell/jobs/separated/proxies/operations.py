@@ -8,7 +8,7 @@ test has made by calling their class say more (`proxy_classes`).
 
 import _operator
 
-from cruxcell.jobs.separated.proxies.marks import is_marked, marks
+from cruxcell.jobs.separated.proxies.marks import is_marked, is_set_by_the_script, marks
 
 # Of a class, what no metaclass is asked for.
 mro_of = type.__dict__["__mro__"].__get__
@@ -245,7 +245,7 @@ def may_get(target, name):
     if is_a_mock(target):
         return _is_mocked(target, name)
     is_free = is_class(target) or not _stands_for_a_function(target) or not _wraps(target)
-    return is_free or is_marked(target, name)
+    return is_free or is_marked(target, name) or is_set_by_the_script(target, name)
 
 
 def _formats_records(target, name):
