@@ -100,8 +100,7 @@ class AsyncClient(BaseClient):
             Unavailable, Overloaded, EmbeddedServerError, Unauthenticated, DeadlineExceeded, ServerError: as for
                 `check`, after the client's deadline, or 10 seconds without the start of an embedded server.
         """
-        deadline = self._settings.deadline
-        until = None if deadline is None else time.monotonic() + deadline
+        until = self._until(None)
         endpoint, tries = self._endpoint, self._endpoint.tries()
         while True:
             stub, metadata = await self._connect()
@@ -137,8 +136,7 @@ class AsyncClient(BaseClient):
         return make_stub(self._channel), tuple(address.metadata)
 
     async def _run(self, tasks: Tasks, deadline: float | None, *, whole: bool, ordered: bool) -> AsyncIterator[Verdict]:
-        deadline = deadline if deadline is not None else self._settings.deadline
-        until = None if deadline is None else time.monotonic() + deadline
+        until = self._until(deadline)
         await self._connect()
         session = self._endpoint.session(self._endpoint.resolve(), whole=whole, ordered=ordered)
 

@@ -19,6 +19,7 @@ from typing import Any
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 
 from cruxbox import sentences, wire
+from cruxbox.arguments import shown
 from cruxbox.errors import InvalidRequest, ServerError
 from cruxbox.model import Assurance, Check, Isolation, Outcome, Task, Verdict
 
@@ -112,7 +113,7 @@ def iterator_of(tasks: Iterable[Task]) -> Iterator[Task]:
     try:
         return iter(tasks)
     except TypeError:
-        raise InvalidRequest(f"tasks must be a list or the like of Task objects, not {tasks!r:.60}.") from None
+        raise InvalidRequest(f"tasks must be a list or the like of Task objects, not {shown(tasks)}.") from None
 
 
 class Batch:
@@ -160,21 +161,22 @@ class Batch:
         """Take in `task`: its checks get the next positions. InvalidRequest if it cannot be asked."""
         self._tasks += 1
         if not isinstance(task, Task):  # None too: a source that forgot to return one must not end the work early
-            raise InvalidRequest(f"tasks must be Task objects; the one at index {self._tasks - 1} is {task!r:.60}.")
+            raise InvalidRequest(f"tasks must be Task objects; the one at index {self._tasks - 1} is {shown(task)}.")
         if not task.checks:
             raise self._malformed(task, "has no checks; silence is not a pass, so there is nothing to answer.")
-        if not isinstance(task.checks, Iterable):
-            raise self._malformed(task, f"checks must be a list or the like, not {task.checks!r:.60}.")
+        try:
+            wire.refuse_task(task)
+            self._add_checks(task)
+        except InvalidRequest as error:
+            raise self._malformed(task, str(error)) from None
+
+    def _add_checks(self, task: Task) -> None:
         try:
             group = self._group(task)
         except UnicodeEncodeError as error:
             for check in task.checks:
                 self._refuse(task, check, Outcome.INVALID, sentences.surrogate("program", error))
             return
-        except AttributeError:
-            raise self._malformed(task, f"program must be a string, not {task.program!r:.60}.") from None
-        except InvalidRequest as error:
-            raise self._malformed(task, str(error)) from None
         for check in task.checks:
             self._add_check(task, group, check)
         if not group.open and not self._remember:
@@ -188,8 +190,9 @@ class Batch:
         try:
             key = wire.check_key(check)
             item = group.items.get(key) or self._new_item(task, group, key, check)
-        except TypeError:  # a text that cannot even be a key
-            raise self._malformed(task, sentences.no_text(check)) from None
+        except (AttributeError, TypeError):  # a call, at which nobody has looked so far, with what is no text
+            wire.refuse_fields(check)
+            raise
         if item is None:
             return
         if item.body is not None:
@@ -220,8 +223,6 @@ class Batch:
         except UnicodeEncodeError as error:
             self._refuse(task, check, Outcome.INVALID, sentences.surrogate("check", error))
             return None
-        except AttributeError:
-            raise self._malformed(task, sentences.no_text(check)) from None
         size = item.size + group.size
         if size > self._sizes.message_bytes:
             # A limit of the sandbox says nothing about a candidate, unless that alone exceeds it: masked, never False.
@@ -368,16 +369,12 @@ class Batch:
         lost = [name for name, part in self._slices.items() if part.stream == stream]
         count = 0
         for name in lost:
-            for item in self._unanswered(self._slices.pop(name)):
+            for item in filter(None, self._slices.pop(name).items):
                 self._enqueue(item)
                 count += 1
         self.in_flight[stream] -= count
         self.flying -= count
         return count
-
-    @staticmethod
-    def _unanswered(part: _Slice) -> Iterator[_Item]:
-        return (item for item in part.items if item is not None)
 
     @property
     def cooling(self) -> int:

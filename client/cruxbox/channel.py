@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cruxbox import arguments
+from cruxbox.arguments import TEXT
 from cruxbox.errors import DataError, InvalidRequest
 from cruxbox.reading import read_bytes
 from cruxbox.retry import RETRY_INFO_KEY, Failure, has_arrived, parse_retry_info
@@ -70,6 +72,7 @@ class Tls:
             value = getattr(self, name)
             if value is not None and not isinstance(value, (str, Path)):  # as grpc's own functions take what is in it
                 raise InvalidRequest(f"Tls: {name} must be the path of a PEM file, not {type(value).__name__}.")
+        arguments.check_one("Tls: server_name", self.server_name, TEXT.or_none())
 
 
 @dataclass(frozen=True)

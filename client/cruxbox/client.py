@@ -107,8 +107,7 @@ class Client(BaseClient):
             Unavailable, Overloaded, EmbeddedServerError, Unauthenticated, DeadlineExceeded, ServerError: as for
                 `check`, after the client's deadline, or 10 seconds without the start of an embedded server.
         """
-        deadline = self._settings.deadline
-        until = None if deadline is None else time.monotonic() + deadline
+        until = self._until(None)
         endpoint, tries = self._endpoint, self._endpoint.tries()
         while True:
             stub, metadata = self._connect()
@@ -149,8 +148,7 @@ class Client(BaseClient):
 
     def _run(self, tasks: Iterable[Task], deadline: float | None, *, whole: bool, ordered: bool) -> Iterator[Verdict]:
         feed = iterator_of(tasks)
-        deadline = deadline if deadline is not None else self._settings.deadline
-        until = None if deadline is None else time.monotonic() + deadline
+        until = self._until(deadline)
         session = self._endpoint.session(self._endpoint.resolve(), whole=whole, ordered=ordered)
         more = _take_in(session, feed)
         if whole and not more and session.is_small:

@@ -13,6 +13,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from cruxbox import arguments
+from cruxbox.arguments import FLAG, TEXT, of_type
 from cruxbox.client import Client
 from cruxbox.errors import DataError
 from cruxbox.filtering import PAPER, BadRow, Judged, Rules, candidate, filter_candidates, kept_row, rejected_row
@@ -36,6 +38,8 @@ class Checker:
     def __init__(
         self, target: str | None = None, *, runtime: str = "", limits: Limits | None = None, **client_options: Any
     ) -> None:
+        arguments.check_one("runtime", runtime, TEXT)
+        arguments.check_one("limits", limits, of_type(Limits, "Limits").or_none())
         self._client = Client(target, **client_options)
         self._runtime, self._limits = runtime, limits or Limits()
 
@@ -83,6 +87,9 @@ class Filter:
         keep_refused: bool = False,
         **client_options: Any,
     ) -> None:
+        arguments.check_one("rules", rules, of_type(Rules, "Rules"))
+        arguments.check_one("runtime", runtime, TEXT)
+        arguments.check_one("keep_refused", keep_refused, FLAG)
         self._client = Client(target, **client_options)
         self._rules, self._runtime, self._keep_refused = rules, runtime, keep_refused
 

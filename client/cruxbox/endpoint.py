@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from cruxbox import arguments
+from cruxbox.arguments import FLAG, FUNCTION, TEXTS, Rule, of_type, seconds, shown, whole
 from cruxbox.channel import Address, Tls
 from cruxbox.embedded import EmbeddedServer
 from cruxbox.errors import InvalidRequest
@@ -40,14 +42,9 @@ class Settings:
     on_event: Callable[[Event], None] | None
 
     def __post_init__(self) -> None:
-        for name, least in (("retries", 0), ("window", 1), ("streams", 1), ("workers", 1)):
-            value = getattr(self, name)
-            if value is not None and value < least:
-                raise InvalidRequest(f"{name} must be at least {least}, not {value}.")
-        if self.deadline is not None and not self.deadline > 0:  # NaN is not
-            raise InvalidRequest(f"deadline must be more than 0 seconds, not {self.deadline:g}.")
+        arguments.check(self, _RULES)
         if self.target is not None and not _is_target(self.target):
-            raise InvalidRequest(f"target must be {_FORMS}, not {self.target!r:.80}.")
+            raise InvalidRequest(f"target must be {_FORMS}, not {shown(self.target)}.")
         port = None if self.target is None else _wrong_port(self.target)
         if port is not None:  # gRPC would take what is left of it, divided by 65536
             raise InvalidRequest(f"target names the port {port:.20}; a port is at most 65535.")
@@ -56,10 +53,33 @@ class Settings:
         ):
             # Its text stays out of the sentence.
             raise InvalidRequest("token must be visible ASCII characters, for it travels in a header.")
-        if self.tls is not None and self.tls.server_name is not None and not self.tls.server_name.isprintable():
-            raise InvalidRequest(f"server_name must be the name of a host, not {self.tls.server_name!r:.80}.")
+        if self.tls is not None:
+            arguments.check_one("server_name", self.tls.server_name, _SERVER_NAME)
         if self.target is not None and (self.workers is not None or self.server_args):
             raise InvalidRequest("workers and server_args are for the embedded server; a named target has its own.")
+
+
+def _is_credentials(value: Any) -> bool:
+    import grpc
+
+    return isinstance(value, grpc.ChannelCredentials)
+
+
+_SERVER_NAME = Rule("the name of a host", lambda value: isinstance(value, str) and value.isprintable()).or_none()
+# Those of target and token have sentences of their own.
+_RULES = {
+    "tls": of_type(Tls, "Tls").or_none(),
+    "credentials": Rule("grpc.ChannelCredentials", _is_credentials).or_none(),
+    "allow_plaintext_token": FLAG,
+    "workers": whole(1, 1_000_000).or_none(),
+    "server_args": TEXTS,
+    "deadline": seconds(0).or_none(),
+    "retries": whole(0),
+    "window": whole(1),
+    "streams": whole(1).or_none(),
+    "on_event": FUNCTION.or_none(),
+}
+_DEADLINE = seconds().or_none()
 
 
 def _is_target(target: str) -> bool:
@@ -186,7 +206,7 @@ class BaseClient:
                 credentials=credentials,
                 allow_plaintext_token=allow_plaintext_token,
                 workers=workers,
-                server_args=tuple(server_args),
+                server_args=server_args,
                 deadline=deadline,
                 retries=retries,
                 window=window,
@@ -203,6 +223,12 @@ class BaseClient:
         self._endpoint = Endpoint(settings)
         weakref.finalize(self, self._endpoint.close)
         self._prepare()
+
+    def _until(self, deadline: float | None) -> float | None:
+        """When a call ends that has `deadline` seconds, or those of this client, in monotonic seconds."""
+        arguments.check_one("deadline", deadline, _DEADLINE)
+        deadline = self._settings.deadline if deadline is None else deadline
+        return None if deadline is None else time.monotonic() + deadline
 
     def _prepare(self) -> None:
         """Set up what this kind of client needs; nothing is connected yet."""

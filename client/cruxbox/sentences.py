@@ -48,11 +48,6 @@ def place(task_id: str, check_id: str) -> str:
     return _name(task_id) + (f", check {check_id!r:.80}" if check_id else "")
 
 
-def no_text(check: Check) -> str:
-    """For a check whose texts are none."""
-    return f"the texts of a check must be strings: {check!r:.120}"
-
-
 def name(task: Task, index: int) -> str:
     """What sentences call `task`, the one at `index` of all that were given."""
     return _name(task.id) if task.id else f"The task at index {index}"

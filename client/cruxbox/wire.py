@@ -8,6 +8,8 @@ from typing import Any
 
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 
+from cruxbox import arguments
+from cruxbox.arguments import FLAG, TEXT, TEXTS, Rule, member, of_type, shown, texts_by_name, whole
 from cruxbox.errors import InvalidRequest
 from cruxbox.model import (
     Assurance,
@@ -53,45 +55,86 @@ _TEXTS: dict[type, tuple[str, ...]] = {
 # Those that say what a program finds around it.
 _SET = (StdioCheck, RunCheck)
 _COMPARES = {name: pb.Compare.Value(f"COMPARE_{name.upper()}") for name in ("lines", "exact", "tokens", "casefold")}
+_MAX_LIMIT = (1 << 63) - 1  # int64 on the wire
+
+
+def _is_sendable(name: Any) -> bool:
+    try:
+        return text_size(name) >= 0
+    except (AttributeError, UnicodeEncodeError):
+        return False
+
+
+# What each field of a check or task may hold. An id may be anything, for it does not travel.
+_SETTING = {"arguments": TEXTS, "files": texts_by_name(bytes), "env": texts_by_name(str)}
+_RULES = {kind: dict.fromkeys(names, TEXT) for kind, names in _TEXTS.items()}
+_RULES[EvaluateCheck].update(inspect=FLAG)
+_RULES[StdioCheck].update(
+    _SETTING,
+    compare=Rule(f"one of {', '.join(_COMPARES)}", lambda value: isinstance(value, str) and value in _COMPARES),
+    allow_empty=FLAG,
+    tolerance=Rule("a number or a Tolerance", lambda value: _both(value) is not None),
+)
+_RULES[RunCheck].update(_SETTING, read_files=TEXTS)
+# Of a task; those of `_OPTIONS` are looked at where they are encoded.
+_ASKED = {"program": TEXT, "checks": of_type(Iterable, "a list or the like")}
+_NAMED = {name: _SETTING[name] for name in ("files", "env")}
+_OPTIONS = {
+    "runtime": Rule("the name of one of the server's", _is_sendable),
+    "limits": of_type(Limits, "Limits"),
+    "isolation": member(Isolation),
+    "require_assurance": member(Assurance).or_none(),
+    "repeat": whole(0, 2),
+    "step_count": member(StepCount).or_none(),
+    "priority": member(Priority).or_none(),
+}
+_LIMITS = dict.fromkeys(Limits.__dataclass_fields__, whole(0, _MAX_LIMIT))
 _TEST_OUTCOMES = {pb.TestOutcome.Value(f"TEST_OUTCOME_{member.name}"): member for member in TestOutcome}
+
+
+def refuse_task(task: Task) -> None:
+    """InvalidRequest for a task with a program, checks, files or env that are none."""
+    arguments.check(task, _ASKED)
+    if task.files != {} or task.env != {}:  # which most leave empty
+        arguments.check(task, _NAMED)
+
+
+def refuse_fields(check: Check) -> None:
+    """InvalidRequest for what is no check, and for one with a field that no check has."""
+    rules = _RULES.get(type(check))
+    if rules is None:
+        raise InvalidRequest(
+            f"A check must be one of {', '.join(kind.__name__ for kind in _RULES)}, not {shown(check)}."
+        )
+    arguments.check(check, rules, f"{type(check).__name__}.")
 
 
 def check_key(check: Check) -> tuple[Any, ...]:
     """What identifies `check` on its program, whatever its id."""
     if type(check) is CallCheck:
         return (check.call, check.expected, check.entry_point)
-    texts = _TEXTS.get(type(check))
-    if texts is None:
-        raise InvalidRequest(f"A check must be one of {', '.join(kind.__name__ for kind in _TEXTS)}, not {check!r:.80}")
+    refuse_fields(check)
     more: tuple[Any, ...] = (getattr(check, "inspect", False),)
     if isinstance(check, _SET):
         more = (_setting_key(check), getattr(check, "allow_empty", False), _tolerance_of(check))
         more += (tuple(getattr(check, "read_files", ())),)
-    return (type(check), *more, *(getattr(check, name) for name in texts))
+    return (type(check), *more, *(getattr(check, name) for name in _TEXTS[type(check)]))
 
 
 def _setting_key(holder: Any) -> tuple[Any, ...]:
-    """The arguments, env and files of a task or check, as a part of a key. InvalidRequest if they are none."""
-    arguments, env, files = getattr(holder, "arguments", ()), holder.env, holder.files
-    if not arguments and env == files == {}:
+    """The arguments, env and files of a task or check, as a part of a key."""
+    given, env, files = getattr(holder, "arguments", ()), holder.env, holder.files
+    if not given and env == files == {}:
         return ()
-    if not _are(arguments, str) or isinstance(arguments, str):
-        raise InvalidRequest(f"arguments must be a sequence of strings, not {arguments!r:.80}")
-    for name, mapping, kind in (("env", env, str), ("files", files, bytes)):
-        if not isinstance(mapping, Mapping) or not _are(mapping, str) or not _are(mapping.values(), kind):
-            raise InvalidRequest(f"{name} must map names to {kind.__name__}, not {mapping!r:.80}")
-    return tuple(arguments), tuple(sorted(env.items())), tuple(sorted(files.items()))
-
-
-def _are(items: Any, kind: type) -> bool:
-    return isinstance(items, Iterable) and all(isinstance(item, kind) for item in items)
+    return tuple(given), tuple(sorted(env.items())), tuple(sorted(files.items()))
 
 
 def setting_size(holder: Any) -> int:
-    """Bytes that the arguments, env and files of a task or check take on the wire, near enough."""
-    if not getattr(holder, "arguments", ()) and not holder.env and not holder.files:
+    """Bytes that the arguments, env and names and content of files of a task or check take on the wire, near enough."""
+    lists = [*getattr(holder, "arguments", ()), *getattr(holder, "read_files", ())]
+    if not lists and not holder.env and not holder.files:
         return 0
-    texts = [*getattr(holder, "arguments", ()), *holder.env, *holder.env.values(), *holder.files]
+    texts = [*lists, *holder.env, *holder.env.values(), *holder.files]
     return sum(16 + text_size(text) for text in texts) + sum(map(len, holder.files.values()))
 
 
@@ -138,50 +181,24 @@ def encode_options(task: Task) -> Any | None:
     """The pb.Options of `task`, or None when every one is the default."""
     if options_key(task)[:-1] == _DEFAULT_OPTIONS[:-1]:  # the setting is the task's own
         return None
-    options: Any = pb.Options(runtime=_runtime(task.runtime), repeat=_whole("repeat", task.repeat, 2))
-    options.isolation = _member("isolation", task.isolation, _ISOLATIONS)
+    arguments.check(task, _OPTIONS)
+    arguments.check(task.limits, _LIMITS, "limits.")
+    options: Any = pb.Options(runtime=task.runtime, repeat=task.repeat)
+    options.isolation = _ISOLATIONS[task.isolation]
     if task.step_count is not None:
-        options.step_count = _member("step_count", task.step_count, _STEP_COUNTS)
-    if not isinstance(task.limits, Limits):
-        raise InvalidRequest(f"limits must be Limits, not {task.limits!r:.80}")
-    for name in ("cpu_ms", "wall_ms", "memory_bytes", "steps", "output_bytes"):
+        options.step_count = _STEP_COUNTS[task.step_count]
+    for name in _LIMITS:
         value = getattr(task.limits, name)
         if value != 0:
-            setattr(options.limits, name, _whole(f"limits.{name}", value, _MAX_LIMIT))
+            setattr(options.limits, name, value)
     if task.require_assurance is not None:
-        options.require_assurance = _member("require_assurance", task.require_assurance, _ASSURANCE_NUMBERS)
+        options.require_assurance = _ASSURANCE_NUMBERS[task.require_assurance]
     if task.priority is not None:
-        options.priority = _member("priority", task.priority, _PRIORITIES)
+        options.priority = _PRIORITIES[task.priority]
     return options
 
 
-def _runtime(name: Any) -> str:
-    try:
-        text_size(name)
-    except (AttributeError, UnicodeEncodeError):
-        raise InvalidRequest(f"runtime must be the name of one of the server's, not {name!r:.60}") from None
-    return str(name)
-
-
-def _whole(name: str, value: Any, most: int) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
-        shown = f"a number of {value.bit_length()} bits" if isinstance(value, int) else f"{value!r:.40}"
-        shown = str(value) if isinstance(value, int) and abs(value) < 1 << 100 else shown
-        raise InvalidRequest(f"{name} must be a whole number from 0 to {most}, not {shown}")
-    return value
-
-
-def _member(name: str, value: Any, numbers: Mapping[Any, int]) -> int:
-    if value not in numbers:
-        kind = type(next(iter(numbers)))
-        raise InvalidRequest(
-            f"{name} must be one of {', '.join(f'{kind.__name__}.{m.name}' for m in kind)}, not {value!r:.40}"
-        )
-    return numbers[value]
-
-
 _DEFAULT_OPTIONS = options_key(Task("", ()))
-_MAX_LIMIT = (1 << 63) - 1  # int64 on the wire
 
 
 def encode_check(message: Any, check: Check) -> None:
@@ -194,7 +211,7 @@ def encode_check(message: Any, check: Check) -> None:
             call.entry_point = check.entry_point
     elif type(check) is EvaluateCheck:
         message.evaluate.call = check.call
-        message.evaluate.inspect = bool(check.inspect)
+        message.evaluate.inspect = check.inspect
     elif type(check) is ScriptCheck:
         message.script.script = check.script
         message.script.entry_point = check.entry_point
@@ -203,7 +220,7 @@ def encode_check(message: Any, check: Check) -> None:
     elif type(check) is StdioCheck:
         message.stdio.stdin = check.stdin
         message.stdio.expected_stdout = check.expected_stdout
-        message.stdio.allow_empty = bool(check.allow_empty)
+        message.stdio.allow_empty = check.allow_empty
         message.stdio.checker = check.checker
         _encode_comparison(message.stdio, check)
         encode_setting(message.stdio, check)
@@ -215,23 +232,27 @@ def encode_check(message: Any, check: Check) -> None:
 
 
 def _encode_comparison(stdio: Any, check: StdioCheck) -> None:
-    if check.compare not in _COMPARES:
-        raise InvalidRequest(f"compare must be one of {', '.join(_COMPARES)}, not {check.compare!r:.40}")
     if check.compare != "lines":
         stdio.compare = _COMPARES[check.compare]
     stdio.absolute_tolerance, stdio.relative_tolerance = _tolerance_of(check)
 
 
 def _tolerance_of(check: Check) -> tuple[float, float]:
-    """The absolute and the relative one. InvalidRequest if they are no numbers."""
+    """The absolute and the relative one, of a check whose fields are what they may be."""
     given = getattr(check, "tolerance", 0)
-    if not given:  # as of nearly all
-        return 0.0, 0.0
+    return _NO_TOLERANCE if not given else _both(given) or _NO_TOLERANCE  # none, of nearly all
+
+
+_NO_TOLERANCE = (0.0, 0.0)
+
+
+def _both(given: Any) -> tuple[float, float] | None:
+    """The absolute and the relative tolerance; None for what is neither a number nor a Tolerance of two."""
     both = (given.absolute, given.relative) if isinstance(given, Tolerance) else (given, given)
     try:
         return float(+both[0]), float(+both[1])  # a text is no number, even one that says it
     except (TypeError, ValueError, OverflowError):
-        raise InvalidRequest(f"tolerance must be a number or a Tolerance, not {given!r:.80}") from None
+        return None
 
 
 def decode_body(verdict: Any, attempts: int) -> VerdictBody:

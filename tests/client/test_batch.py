@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 
 import pytest
 from cruxbox import AsyncClient, Client
@@ -183,18 +184,18 @@ def test_what_a_server_takes_is_sent():
     [
         (Task("p", [], id="t"), "Task 't': has no checks"),
         (Task(None, [CallCheck("1", "1")], id="t"), "Task 't': program must be a string, not None"),
-        (Task("p", [CallCheck(1, "1")], id="t"), "the texts of a check must be strings"),
+        (Task("p", [CallCheck(1, "1")], id="t"), "Task 't': CallCheck.call must be a string, not 1."),
         (Task("p", ["f(1)"], id="t"), "must be one of CallCheck"),
-        (Task("p", [CallCheck(b"1", "1")], id="t"), "the texts of a check must be strings"),
-        (Task("p", [CallCheck([], "1")], id="t"), "the texts of a check must be strings"),
+        (Task("p", [CallCheck(b"1", "1")], id="t"), "CallCheck.call must be a string, not b'1'."),
+        (Task("p", [CallCheck([], "1")], id="t"), "CallCheck.call must be a string, not []."),
         (Task("p", [CallCheck("1", "1")], id="t", limits=Limits(cpu_ms=-1)), "Task 't': limits.cpu_ms must be a whole"),
         (Task("p", [CallCheck("1", "1")], limits=Limits(steps=2**63)), "limits.steps must be a whole number from 0 to"),
         (Task("p", [CallCheck("1", "1")], limits=Limits(steps=10**5000)), "not a number of 16610 bits"),
         (Task("p", [CallCheck("1", "1")], limits=Limits(cpu_ms=0.5)), "limits.cpu_ms must be a whole number"),
         (Task("p", [CallCheck("1", "1")], limits=None), "limits must be Limits, not None"),
         (Task("p", [CallCheck("1", "1")], limits={"steps": 5}), "limits must be Limits, not {'steps': 5}"),
-        (Task("p", [CallCheck("1", "1")], files=None), "files must map names to bytes, not None"),
-        (Task("p", [CallCheck("1", "1")], env=()), "env must map names to str"),
+        (Task("p", [CallCheck("1", "1")], files=None), "files must be a mapping of names to bytes, not None"),
+        (Task("p", [CallCheck("1", "1")], env=()), "env must be a mapping of names to str"),
         (Task("p", [CallCheck("1", "1")], repeat=2**40), "repeat must be a whole number from 0 to 2"),
         (Task("p", [CallCheck("1", "1")], runtime=None), "runtime must be the name"),
         (Task("p", [CallCheck("1", "1")], runtime="\udc80"), "runtime must be the name"),
@@ -206,7 +207,7 @@ def test_what_a_server_takes_is_sent():
     ],
 )
 def test_what_cannot_be_asked_is_refused_with_a_sentence(task, sentence):
-    with pytest.raises(InvalidRequest, match=sentence.replace("(", r"\(")):
+    with pytest.raises(InvalidRequest, match=re.escape(sentence)):
         Batch().add(task)
 
 

@@ -57,10 +57,10 @@ def test_several_streams_where_there_may_be_several_servers():
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ({"deadline": 0}, "deadline must be more than 0"),
-        ({"retries": -1}, "retries must be at least 0"),
-        ({"window": 0}, "window must be at least 1"),
-        ({"workers": 0}, "workers must be at least 1"),
+        ({"deadline": 0}, "deadline must be a number of seconds above 0, at most 1e9, or None, not 0"),
+        ({"retries": -1}, "retries must be a whole number of at least 0, not -1"),
+        ({"window": 0}, "window must be a whole number of at least 1, not 0"),
+        ({"workers": 0}, "workers must be a whole number from 1 to 1000000, or None, not 0"),
         ({"target": " "}, "target must be host:port, dns:///name:port, "),
         ({"target": "foo"}, r"xds:///name, not 'foo'"),
         ({"target": "127.0.0.1"}, "target must be host:port"),
@@ -138,7 +138,7 @@ class Asked(Exception):
 @pytest.mark.parametrize("kind", [Client, AsyncClient])
 def test_a_server_that_is_started_has_its_time_to_answer(monkeypatch, kind, deadline, left):
     clock = SimpleNamespace(now=100.0, monotonic=lambda: clock.now)
-    for module in ("client", "aio", "channel"):
+    for module in ("client", "aio", "channel", "endpoint"):
         monkeypatch.setattr(f"cruxbox.{module}.time", clock)
 
     def ask(_request, *, metadata, timeout):
