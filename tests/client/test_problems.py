@@ -305,7 +305,7 @@ def test_samples_that_no_columns_can_hold_are_told_before_they_run(tmp_path, cap
 @pytest.mark.parametrize(
     ("record", "sentence"),
     [
-        ({**NATIVE, "base_input": 3}, "inputs must be a list of lists"),
+        ({**NATIVE, "base_input": 3}, "must be a list of lists of arguments"),
         ({**NATIVE, "entry_point": "a.b("}, "is no name such as 'f'"),
         ({**MBPP, "test_list": "assert 1"}, "must be a list of strings"),
         ({**MBPP, "task_id": None}, "'task_id' must be a string"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 
 import pytest
 from cruxbox import Clock, Limits, Outcome, Verdict
@@ -122,6 +124,32 @@ def test_a_test_of_humaneval_defines_check(test: str):
 def test_a_native_record_needs_its_fields():
     with pytest.raises(KeyError):
         scripts_of({"task_id": "HumanEval/1", "entry_point": "f", "canonical_solution": ""})
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        *(({"atol": value}, "field 'atol' must be a number from 0 on, not ")
+          for value in (math.nan, math.inf, -1, True, "", "0", "1" * 5000, [], {}, [1])),
+        *(({"plus_input": value}, "field 'plus_input' must be a list of lists of arguments")
+          for value in (0, False, "", {}, "x", [1], {"a": []})),
+        ({"base_input": None}, "field 'base_input' must be a list of lists"),
+        ({"task_id": "Mbpp/63", "base_input": [[1, 2]]}, "field 'base_input' holds arguments that Mbpp/63 does not"),
+        ({"task_id": ""}, "field 'task_id' is empty"),
+    ],
+)  # fmt: skip
+def test_a_native_record_of_another_shape_is_no_problem(change, sentence):
+    """A tolerance that is no number would fail right programs; inputs that are none would pass wrong ones."""
+    with pytest.raises(BadRow, match=re.escape(sentence)) as refused:
+        problem_of({**NATIVE, **change}, "")
+    assert len(str(refused.value)) < 200
+
+
+def test_problems_without_a_name_are_none(tmp_path):
+    """A sample of another name would be asked about the names that there are."""
+    path = write(tmp_path / "p.jsonl", {**NATIVE, "task_id": ""})
+    with pytest.raises(DataError, match=r"p\.jsonl, line 1: field 'task_id' is empty"):
+        read_problems(path, problem_of)
 
 
 @pytest.mark.parametrize("change", [{"atol": 10**350}, {"task_id": "Mbpp/124", "base_input": [[10**350, 1]]}])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 import json
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -114,21 +115,31 @@ def scripts_of(record: Mapping[str, Any]) -> dict[str, str]:
     not such a record."""
     entry_point, task_id = str(record["entry_point"]), str(record["task_id"])
     canonical = str(record.get("prompt", "")) + str(record["canonical_solution"])
-    atol = float(record.get("atol", 0) or 0)
+    atol = _tolerance(record.get("atol"))
     same, oracle = _ORACLES.get(entry_point, _PLAIN) if task_id.startswith("Mbpp/") else _PLAIN
     script = _SCRIPT
     if task_id == "HumanEval/32":
         script, atol = _SCRIPT_OF_ROOTS, atol or 1e-4
     script, same, oracle = (_with_pythons_own(text, entry_point) for text in (script, same, oracle))
     found = {}
-    for name in ("base", "plus"):
-        inputs = _inputs(task_id, record[f"{name}_input"] if name == "base" else record.get("plus_input") or [])
+    plus = record.get("plus_input")
+    for name, given in (("base", record["base_input"]), ("plus", [] if plus is None else plus)):
+        inputs = _inputs(task_id, f"{name}_input", given)
         if inputs:
             found[name] = script.format(
                 bindings=_BINDINGS, canonical=canonical, entry_point=entry_point, inputs=inputs, atol=atol, same=same,
                 oracle=oracle,
             )  # fmt: skip
     return found
+
+
+def _tolerance(given: Any) -> float:
+    """By how much two floats may differ. One that is no number makes every comparison false."""
+    if given is None:
+        return 0.0
+    if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0 <= given < math.inf:
+        raise ValueError(f"field 'atol' must be a number from 0 on, not {json.dumps(given)[:80]}")
+    return float(given)
 
 
 def _with_pythons_own(text: str, entry_point: str) -> str:
@@ -142,14 +153,17 @@ def _with_pythons_own(text: str, entry_point: str) -> str:
 # ---- what JSON made of the inputs ----------------------------------------------------------------------------------
 
 
-def _inputs(task_id: str, inputs: Any) -> str:
+def _inputs(task_id: str, field: str, inputs: Any) -> str:
     """The inputs as the text of a Python list; JSON has no tuples, sets or complex numbers, so they are put back."""
     if not isinstance(inputs, list) or not all(isinstance(each, list) for each in inputs):
-        raise ValueError("inputs must be a list of lists of arguments")
+        raise ValueError(f"field {field!r} must be a list of lists of arguments")
     name, _, number = task_id.partition("/")
     restore = _RESTORED.get(int(number), list) if name == "Mbpp" and number.isdigit() else list
     json.dumps(inputs, allow_nan=True)  # nothing but plain JSON goes into the script
-    return repr([restore(each) for each in inputs]) if inputs else ""
+    try:
+        return repr([restore(each) for each in inputs]) if inputs else ""
+    except (AttributeError, IndexError, OverflowError, TypeError, ValueError) as error:
+        raise ValueError(f"field {field!r} holds arguments that {task_id} does not take: {error}") from None
 
 
 def _tuples(value: Any) -> Any:

@@ -132,14 +132,16 @@ def texts(record: Record, name: str) -> list[str]:
 
 
 def identity(record: Record, *names: str) -> str:
-    """What the record is called: the first of these fields that it has, a whole number or a string."""
+    """What the record is called: the first of these fields that it has, a whole number or a string of some length."""
     name = next((each for each in names if each in record), names[0])
     value = record.get(name)
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if isinstance(value, float) and value.is_integer():  # as pandas writes a column in which one is missing
         return str(int(value))
-    return text(record, name)
+    if not (said := text(record, name)):
+        raise BadRow(f"field {name!r} is empty")
+    return said
 
 
 def entry_point(value: str) -> str:
