@@ -9,11 +9,14 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from unittest.mock import ANY
 
 import pytest
 from cruxbox.cli import main
+from cruxbox.cli.resuming import Going, going_on
+from cruxbox.errors import DataError
 from cruxbox.problems.records import BadRow, entry_point
 from samples_by_hand import DOUBLE, lines_of, run, write
 
@@ -230,3 +233,38 @@ def test_a_journal_of_another_kind_is_refused(tmp_path, capsys):
     write(tmp_path / "r.jsonl.partial", {"identity": {}}, {"at": "x"})
     assert main(["humaneval", *files, "--out", str(tmp_path / "r.jsonl"), "--resume"]) == 2
     assert "r.jsonl.partial, line 2: is no line of the journal of a run" in capsys.readouterr().err
+
+
+_CHANGES = [
+    (b'"at": 1', b'"at": 0'),  # another sample's
+    (b'"passed": false', b'"passed": true'),
+    (b'"outcome": "FAILED"', b'"outcome": "PASSED"'),
+    (b'"assurance": "SEPARATED"', b'"assurance": "LITERAL"'),
+    (b'"k": "1"', b'"k": "2"'),
+]
+
+
+@pytest.mark.parametrize(("before", "now"), _CHANGES)
+def test_a_line_of_a_journal_that_was_changed_is_none(tmp_path, before, now):
+    """It would be a verdict that nobody has given, or that of another sample."""
+    path, identity = tmp_path / "r.jsonl", {"k": "1"}
+    said = [(True, "PASSED"), (False, "FAILED")]
+    fields = {at: {"passed": yes, "outcome": word, "assurance": "SEPARATED"} for at, (yes, word) in enumerate(said)}
+    assert killed(Going([path]), identity, fields) == {}
+    assert killed(Going([path], resume=True), identity, {}) == fields
+    partial = tmp_path / "r.jsonl.partial"
+    written = partial.read_bytes()
+    assert before in written
+    partial.write_bytes(written.replace(before, now))
+    with pytest.raises(DataError, match=r"r\.jsonl\.partial, line \d: is no line of the journal of a run"):
+        killed(Going([path], resume=True), identity, {})
+
+
+def killed(going, identity, fields):
+    """Do a part of a run; what had been done before."""
+    with suppress(KeyboardInterrupt), going_on(going, identity, dict) as done:
+        before = dict(done.fields)
+        for at, own in fields.items():
+            done.add(at, own)
+        raise KeyboardInterrupt
+    return before

@@ -54,6 +54,19 @@ class Going:
             raise InvalidRequest(f"{asked} needs --out FILE: what a run has done is kept beside it.")
 
 
+class _Seal:
+    """Tells a line as it was written from one that was changed since, or is another run's."""
+
+    def __init__(self, identity: Mapping[str, Any]) -> None:
+        self._begun = hashlib.blake2b(json.dumps(identity).encode(), digest_size=8)
+
+    def of(self, at: Key, fields: Fields) -> str:
+        """What stands in the line of a part."""
+        digest = self._begun.copy()
+        digest.update(json.dumps([at, fields]).encode())
+        return digest.hexdigest()
+
+
 class Done:
     """What became of each part of a run, in a file that a killed run leaves.
 
@@ -65,6 +78,7 @@ class Done:
 
     def __init__(self, path: Path | None, identity: Mapping[str, Any], read: Callable[[Fields], Any]) -> None:
         self.fields: dict[Key, Fields] = {}
+        self._seal = _Seal(identity)
         self._whole = path and path.with_suffix(".done")
         self._identity, self._read = identity, read
         self._found: Mapping[str, Any] | None = None
@@ -74,14 +88,17 @@ class Done:
     def _keep(self, record: Any) -> None:
         if self._found is None:
             self._found = dict(record["identity"])
+            self._seal = _Seal(self._found)
         else:
-            at, fields = self._part(record)
+            at, fields = self._part(record, self._seal)
             self.fields[at] = fields
 
-    def _part(self, record: Any) -> tuple[Key, Fields]:
+    def _part(self, record: Any, seal: _Seal) -> tuple[Key, Fields]:
         at, fields = record["at"], dict(record["fields"])
         if type(at) not in (int, str):
             raise TypeError("at")
+        if record["seal"] != seal.of(at, fields):
+            raise ValueError("seal")
         self._read(fields)
         return at, fields
 
@@ -100,6 +117,7 @@ class Done:
             self._take_whole(self._whole, going.results)
         self._journal.clear()
         self._journal.add({"identity": self._identity})
+        self._seal = _Seal(self._identity)
         for at, own in self.fields.items():
             self.add(at, own)
         with complaining(self._whole):
@@ -112,8 +130,9 @@ class Done:
                 first, *found, end = [parse_json(line) for line in lines(file, path)]
             if end["results"] != digest(*results):
                 return
-            fields = dict(map(self._part, found))
             identity = dict(first["identity"])
+            seal = _Seal(identity)
+            fields = dict(self._part(each, seal) for each in found)
         except (KeyError, TypeError, ValueError, AttributeError):
             return
         check_same(f"{results[0]}: the finished run", identity, self._identity)
@@ -129,7 +148,7 @@ class Done:
         """Remember what became of the part `at`."""
         self.fields[at] = own
         if self._journal is not None:
-            self._journal.add({"at": at, "fields": own})
+            self._journal.add({"at": at, "fields": own, "seal": self._seal.of(at, own)})
 
     def close(self, *, keep: bool) -> None:
         """Let go of the file; it stays with `keep` if it has anything."""
