@@ -79,6 +79,21 @@ def test_a_file_that_is_no_text_is_one_sentence(tmp_path: Path):
         read("--config", str(tmp_path / "c.toml"))
 
 
+@pytest.mark.parametrize("number", ["9" * 5000, "0x" + "f" * 5000])
+def test_a_number_that_cannot_be_shown_is_one_sentence(tmp_path: Path, number: str):
+    (tmp_path / "c.toml").write_text(f"workers = {number}\n")
+    with pytest.raises(ConfigError, match=r"c\.toml: it holds a number of too many digits$"):
+        read("--config", str(tmp_path / "c.toml"))
+
+
+@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.flag)
+def test_no_setting_holds_a_nul(tmp_path: Path, option):
+    """The kernel takes none for a name, and what is read of it would be another one."""
+    (tmp_path / "c.toml").write_text(f'{option.flag} = "a\\u0000b"\n')
+    with pytest.raises(ConfigError, match=rf"c\.toml: {option.flag} is 'a\\x00b'; it must not hold a NUL$"):
+        read("--config", str(tmp_path / "c.toml"))
+
+
 def test_units_of_options():
     found = read("--default-memory-mib", "100", "--maximum-cpu-ms", "70000", "--drain-s", "1.5", "--queue-mib", "7")
     assert found.default_limits.memory_bytes == 100 * MIB
@@ -103,6 +118,8 @@ LISTEN = "--listen 127.0.0.1:0"
 MISTAKES = [
     ("serve", "--listen is missing"),
     (f"serve {LISTEN} --workers 0", "--workers is 0; it must be at least 1"),
+    (f"serve {LISTEN} a\x1b[31mb", r"unrecognized arguments: a\x1b[31mb"),
+    (f"serve {LISTEN} --config a\x1b[31mb", r"--config a\x1b[31mb: No such file or directory"),
     (f"serve {LISTEN} --workers many", "--workers is 'many'; it must be N (a whole number)"),
     (f"serve {LISTEN} --workers 100000", "do not fit into"),
     (f"serve {LISTEN} --hash-seed random", "--hash-seed is 'random'; it must be a whole number from 0"),

@@ -32,6 +32,8 @@ from support.tokens import hashed, tokens_file
         ('[tenants.a]\ntokens = "x"', "tenants.a.tokens must be a list"),
         (f'[tenants.a]\ntokens = ["{hashed("t")}"]\n[tenants.b]\ntokens = ["{hashed("t")}"]', "belongs to tenant a"),
         ("[tenants.a", "tokens"),
+        (f"[tenants.a]\nweight = {'9' * 5000}", "tokens: it holds a number of too many digits"),
+        (f"[tenants.a]\nweight = 0x{'f' * 5000}", "tokens: it holds a number of too many digits"),
         ("tenants = 5", "[tenants.NAME]"),
         ("[tenants.a]\n[other]", "[tenants.NAME]"),
         ("tenants.a = 5", "tenants.a is not a table"),

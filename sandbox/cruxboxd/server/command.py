@@ -70,7 +70,7 @@ def _run(options: argparse.Namespace) -> int:
         config = config_from(options)
         return _preflight(config, options.json) if options.command == "preflight" else _serve(config)
     except ConfigError as error:
-        print(f"cruxboxd: {error}", file=sys.stderr)
+        print(f"cruxboxd: {_in_one_line(str(error))}", file=sys.stderr)
         return USAGE
     except RefusedToServe as error:
         for line in str(error).splitlines():
@@ -81,7 +81,12 @@ def _run(options: argparse.Namespace) -> int:
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """End with one sentence, without the usage in front of it."""
-        self.exit(USAGE, f"cruxboxd: {message}\n")
+        self.exit(USAGE, f"cruxboxd: {_in_one_line(message)}\n")
+
+
+def _in_one_line(sentence: str) -> str:
+    """What it repeats of arguments and files may steer a terminal."""
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in sentence)
 
 
 def _parser() -> argparse.ArgumentParser:

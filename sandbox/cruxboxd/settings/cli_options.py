@@ -248,6 +248,8 @@ def _in_a_line(value: Any) -> str:
 
 def _read(option: Option, value: str | list[str], where: str) -> Any:
     texts = value if isinstance(value, list) else [value]
+    if any("\0" in text for text in texts):
+        raise ConfigError(f"{where} is {', '.join(texts)!r}; it must not hold a NUL")
     try:
         values = [option.read(text) for text in texts]
     except ValueError as error:
