@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import importlib
 import json
 import logging
 import os
@@ -15,7 +16,7 @@ from typing import Any
 
 import pytest
 from cruxbox import Client
-from cruxboxd.telemetry.logs import Beside, JsonFormatter
+from cruxboxd.telemetry.logs import Beside, JsonFormatter, configure_logging
 from support.tasks import sums
 from support.waiting import free_port, until
 
@@ -99,3 +100,24 @@ def test_a_full_disk_ends_nothing():
     handler.close()
     os.close(full)
     os.close(room)
+
+
+def test_what_a_caller_did_to_its_own_call_is_no_error(capsys: pytest.CaptureFixture[str]):
+    """Anybody could fill the log with tracebacks: a caller that leaves as it is answered needs no token."""
+    gone = importlib.import_module("grpc._cython.cygrpc").ExecuteBatchError("Failed")  # whose name is looked for
+    root = logging.getLogger()
+    before, level = root.handlers[:], root.level
+    try:
+        configure_logging("info")
+        log = logging.getLogger("grpc._cython.cygrpc")
+        for error in (gone, UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid"), ValueError("ours")):
+            log.error("raised", exc_info=error)
+        logging.getLogger("other").error("raised", exc_info=gone)
+    finally:
+        root.handlers[:] = before
+        root.setLevel(level)
+    said = lines_of(capsys.readouterr().err.encode())
+    assert [(line["logger"], line["exception"].rpartition("\n")[2]) for line in said] == [
+        ("grpc._cython.cygrpc", "ValueError: ours"),
+        ("other", "grpc._cython.cygrpc.ExecuteBatchError: Failed"),
+    ]

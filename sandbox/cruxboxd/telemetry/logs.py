@@ -37,9 +37,14 @@ class JsonFormatter(logging.Formatter):
         return json.dumps(line, ensure_ascii=True)
 
 
+# By their names: one of the two is gRPC's own, and nothing here imports that.
+_FAULTS_OF_CALLERS = frozenset(["UnicodeDecodeError", "ExecuteBatchError"])
+
+
 def _is_no_callers_fault(record: logging.LogRecord) -> bool:
-    """gRPC logs each header that is not UTF-8, with its bytes and a traceback. It may be the token."""
-    return not (record.exc_info and isinstance(record.exc_info[1], UnicodeDecodeError))
+    """gRPC logs each header that is not UTF-8, with its bytes, which may be the token; and each RPC whose caller has
+    left, or broken its connection, just before it was told something. Both with a traceback, and as errors."""
+    return not (record.exc_info and type(record.exc_info[1]).__name__ in _FAULTS_OF_CALLERS)
 
 
 def configure_logging(level: str) -> None:
