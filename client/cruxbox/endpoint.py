@@ -17,10 +17,12 @@ from cruxbox.errors import InvalidRequest
 from cruxbox.retry import Backoff, Failure, Tries
 from cruxbox.session import Event, Policy, Server, Session
 
-_FORMS = "host:port, dns:///name:port, ipv4:1.2.3.4:port, ipv6:[::1]:port, unix:/path or xds:///name"
+_FORMS = "host:port, dns:///name:port, ipv4:1.2.3.4:port, ipv6:[::1]:port, unix:/path (without % ? # ,) or xds:///name"
 _RESOLVED = re.compile(r"dns:(//[^/]*/)?|ipv[46]:")
 # A host, or an IPv6 address in brackets, and a port: without one gRPC means 443.
 _ADDRESS = re.compile(r"(\[[^][,/\s]+\]|%5B[^][,/\s]+%5D|[^][:,/\s]+):\d+", re.IGNORECASE)
+# gRPC reads a target as a URI, or a list of them: it would look for a socket at another path.
+_READ_OTHERWISE = frozenset("%?#,")
 _MAX_TARGET = 4096  # characters; many addresses may stand in one target
 
 
@@ -84,6 +86,8 @@ _DEADLINE = seconds().or_none()
 
 def _is_target(target: str) -> bool:
     if not isinstance(target, str) or not target.isprintable() or len(target) > _MAX_TARGET:
+        return False
+    if target.startswith("unix:") and not _READ_OTHERWISE.isdisjoint(target):
         return False
     if target.startswith(("unix:", "unix-abstract:", "xds:")):
         return bool(target.partition(":")[2].strip("/"))

@@ -69,6 +69,7 @@ def test_several_streams_where_there_may_be_several_servers():
         ({"target": "xds:///"}, "target must be host:port"),
         ({"target": 3}, "target must be host:port"),
         ({"target": "unix:"}, "target must be host:port"),
+        *(({"target": f"unix:/a{each}b"}, r"unix:/path \(without % \? # ,\)") for each in ("%41", "?", "#", ",")),
         ({"target": "a:1,b:65536"}, "the port 65536; a port is at most 65535"),
         ({"token": 3}, "token must be visible"),
         ({"target": "a:1", "workers": 2}, "for the embedded server"),

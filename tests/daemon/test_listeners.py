@@ -9,7 +9,7 @@ from pathlib import Path
 
 import grpc.aio
 import pytest
-from cruxboxd.rpc.listeners import Claim, _cause, listen, refuse_taken
+from cruxboxd.rpc.listeners import Claim, _cause, check_addresses, listen, refuse_taken
 from cruxboxd.settings.config import Config, ConfigError
 
 
@@ -107,3 +107,11 @@ def test_a_lock_that_is_a_link_or_cannot_be_made_is_one_sentence(tmp_path: Path)
 def test_why_an_address_cannot_be_bound_that_a_socket_can(address: str, cause: str):
     """A scheme that gRPC does not take is no address in use."""
     assert _cause(address) == cause
+
+
+@pytest.mark.parametrize("name", ["a%41b", "a%2Fb", "a?b", "a#b", "a,b"])
+def test_a_socket_is_where_it_was_said(tmp_path, name):
+    """gRPC would decode one of these, and clients could not reach the others."""
+    address = f"unix:{tmp_path / name}"
+    with pytest.raises(ConfigError, match=r"^--listen unix:.* must hold none of % \? # ,$"):
+        check_addresses(Config(listen=(address,)))

@@ -118,6 +118,7 @@ def check_addresses(config: Config) -> None:
     for address in config.listen:
         _refuse_abstract(address)
         _refuse_wrong_port(address)
+        _refuse_other_path(address)
         if not config.tls_cert:
             _refuse_open_plain_text(address, config)
 
@@ -150,6 +151,13 @@ def _refuse_wrong_port(address: str) -> None:
         raise ConfigError(f"--listen {address[:80]}: a port is from 0 to {_LARGEST_PORT}")
 
 
+def _refuse_other_path(address: str) -> None:
+    """gRPC reads an address as a URI: it would listen at another path than was said, or clients would look for one."""
+    if is_unix(address) and not _READ_OTHERWISE.isdisjoint(address):
+        raise ConfigError(f"--listen {address[:80]}: the path of a unix socket must hold none of % ? # ,")
+
+
+_READ_OTHERWISE = frozenset("%?#,")
 _OR_TLS = ", or gRPC takes no certificate or key of this kind"
 
 
