@@ -14,6 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Union
 
+from cruxbox import arguments
+from cruxbox.arguments import TEXT, of_type
 from cruxbox.client import Client
 from cruxbox.errors import DataError
 from cruxbox.model import Limits, Priority, Task
@@ -29,7 +31,7 @@ from cruxbox.sentences import too_large
 Row = Union[str, Record]
 # Which fields a benchmark's rows are known by, and what reads them; `functions` reads all others.
 _BENCHMARKS = ((frozenset(["code_prompt"]), bigcodebench.problem_of), (contests.FIELDS, contests.problem_of))
-_OPTIONAL = {"task_id": "", "prompt": ""}
+_OPTIONAL = {"task_id": "problem", "prompt": ""}
 
 
 class Reward:
@@ -57,6 +59,9 @@ class Reward:
         limits: Limits | None = None,
         **client_options: Any,
     ) -> None:
+        arguments.check_one("column", column, TEXT)
+        arguments.check_one("runtime", runtime, TEXT)
+        arguments.check_one("limits", limits, of_type(Limits, "Limits").or_none())
         self._client = Client(target, **client_options)
         self._column, self._runtime = column, runtime
         self._limits = limits or Limits(cpu_ms=int(CPU_LIMIT_S * 1000))

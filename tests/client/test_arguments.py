@@ -27,6 +27,7 @@ from cruxbox.arguments import shown
 from cruxbox.batch import Batch
 from cruxbox.datasets import Checker, Filter
 from cruxbox.endpoint import BaseClient
+from cruxbox.rewards import Reward
 
 
 class Nothing:
@@ -133,7 +134,7 @@ async def test_a_deadline_of_a_call_is_a_time(value):
 @pytest.mark.parametrize(
     ("kind", "name", "value"),
     [(Checker, "limits", 5), (Checker, "runtime", None), (Filter, "rules", "paper"), (Filter, "keep_refused", "no"),
-     (Filter, "runtime", 5), (Checker, "retries", "6")],
+     (Filter, "runtime", 5), (Checker, "retries", "6"), (Reward, "column", 1), (Reward, "limits", {})],
 )  # fmt: skip
 def test_an_argument_of_a_class_for_data_sets_is_named(kind, name, value):
     with pytest.raises(InvalidRequest, match=f"^{name} must be "):
