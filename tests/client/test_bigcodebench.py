@@ -6,6 +6,7 @@ import os
 
 import pytest
 from cruxbox.cli import main
+from cruxbox.cli.resuming import _Seal
 from cruxbox.problems.bigcodebench import problem_of
 from cruxbox.problems.records import BadRow
 from samples_by_hand import DOUBLE, run, write
@@ -153,6 +154,11 @@ WHOLE_VERDICT = {
 ERROR = ["ValueError", "", 1]
 
 
+def sealed(at, fields):
+    """A line of a journal, as if it had been written so."""
+    return {"at": at, "fields": fields, "seal": _Seal({}).of(at, fields)}
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -171,7 +177,7 @@ def test_what_is_no_verdict_is_refused_before_it_is_used(tmp_path, capsys, wrong
         (right, "differs in generations"),
         ({**right, **wrong}, "line 2: is no line of the journal"),
     ):
-        write(tmp_path / "r.json.partial", {"identity": {}}, {"at": "x", "fields": fields})
+        write(tmp_path / "r.json.partial", {"identity": {}}, sealed("x", fields))
         assert main(words) == 2
         assert sentence in capsys.readouterr().err
 
@@ -183,6 +189,6 @@ def test_what_is_no_result_is_refused_before_it_is_used(tmp_path, capsys, wrong)
     files = [write(tmp_path / "s.jsonl", {"task_id": "Mine/0", "completion": ""})]
     files += ["--problems", write(tmp_path / "p.jsonl", DOUBLE), "--out", str(tmp_path / "r.jsonl"), "--resume"]
     fields = {"result": "passed", "passed": True, "outcome": "PASSED", "assurance": None, **wrong}
-    write(tmp_path / "r.jsonl.partial", {"identity": {}}, {"at": 0, "fields": fields})
+    write(tmp_path / "r.jsonl.partial", {"identity": {}}, sealed(0, fields))
     assert main(["humaneval", *files]) == 2
     assert "r.jsonl.partial, line 2: is no line of the journal of a run" in capsys.readouterr().err
