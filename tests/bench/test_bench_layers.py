@@ -25,3 +25,13 @@ def test_each_price_is_a_figure(monkeypatch: pytest.MonkeyPatch):
     (figure,) = layers.figures(1, layers.works(3, 0.01, {})[:1], lambda _: None)
     assert figure.key == "layers_grouped_all"
     assert "µs a check" in figure.detail
+
+
+def test_no_side_follows_itself_and_each_stands_everywhere():
+    sides = ["none", "all", "rule"]
+    orders = layers._orders(sides)
+    assert len(orders) == layers.BATCHES
+    for place in range(3):
+        assert sorted(order[place] for order in orders) == sorted(2 * sides)
+    run = [side for order in [*orders, orders[0]] for side in order]
+    assert not [one for one, following in zip(run, run[1:]) if one == following]
