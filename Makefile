@@ -86,19 +86,17 @@ proto:  ## regenerate the committed stubs (grpcio-tools 1.49.1: the oldest outpu
 	cd proto && ../.venv-proto/bin/python -m grpc_tools.protoc -I. --python_out=$(INTO) --grpc_python_out=$(INTO) --pyi_out=$(INTO) cruxbox_proto/v1/sandbox.proto
 	rm -rf .venv-proto
 
-.venv-ray/.installed: pyproject.toml
-	$(PYTHON) -m venv .venv-ray
-	.venv-ray/bin/python -m pip install --quiet --disable-pip-version-check -e '.[server,cli,ray]' pytest pytest-asyncio pytest-timeout
+# What others' packages are tried in has an environment of its own.
+.venv-ray/.installed: NEEDS = -e '.[server,cli,ray]'
+.venv-trl/.installed: NEEDS = -e '.[server]' trl
+.venv-ray/.installed .venv-trl/.installed: pyproject.toml
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check $(NEEDS) pytest pytest-asyncio pytest-timeout
 	@touch $@
 
 test-ray: .venv-ray/.installed  ## filter a Parquet set on a local Ray, against two daemons
 	.venv-ray/bin/python -m pytest tests/filtering/test_filter_ray.py
 	.venv-ray/bin/python examples/ray_filter.py
-
-.venv-trl/.installed: pyproject.toml
-	$(PYTHON) -m venv .venv-trl
-	.venv-trl/bin/python -m pip install --quiet --disable-pip-version-check -e '.[server]' trl pytest pytest-asyncio pytest-timeout
-	@touch $@
 
 test-trl: .venv-trl/.installed  ## train a small model with a Reward, by TRL (installs torch: several GB)
 	.venv-trl/bin/python -m pytest tests/client/test_trl.py tests/client/test_rewards.py

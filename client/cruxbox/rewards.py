@@ -20,13 +20,12 @@ from cruxbox.client import Client
 from cruxbox.errors import DataError
 from cruxbox.model import Limits, Priority, Task
 from cruxbox.problems import bigcodebench, contests, functions
-from cruxbox.problems.reading import program_of
+from cruxbox.problems.reading import problem_or_fault, sample_of, sample_without_problem
 from cruxbox.problems.records import BadRow, Record
 from cruxbox.problems.results import Fields
 from cruxbox.problems.running import CPU_LIMIT_S, Runner, Way
 from cruxbox.problems.shapes import NoProblem, Problem, Problems, Sample
 from cruxbox.reading import NotJson, kind_of, parse_json
-from cruxbox.sentences import too_large
 
 Row = Union[str, Record]
 # Which fields a benchmark's rows are known by, and what reads them; `functions` reads all others.
@@ -98,10 +97,8 @@ class Reward:
 
     def _sample(self, written: str, problem: Problem) -> Sample:
         if isinstance(problem, NoProblem):
-            return Sample(problem.task_id, "", {}, problem.where, problem.fault, counts=False)
-        fault = too_large(written)
-        program = "" if fault else program_of(written, problem, is_rest=True, clean=True)
-        return Sample(problem.task_id, program, {}, fault=fault, runtime=self._runtime)
+            return sample_without_problem(problem, {})
+        return replace(sample_of(written, problem, {}, is_rest=True, clean=True), runtime=self._runtime)
 
 
 def _first(task: Task) -> Task:
@@ -119,30 +116,28 @@ def _name(row: Row) -> str:
 
 def _known(rows: Mapping[str, Row]) -> Problems:
     """The problems of a batch, by their names, with a warning of each row that is none: no training ends for one."""
-    known = {name: _problem(row, name, f"problem {at}") for at, (name, row) in enumerate(rows.items())}
+    known = {}
+    for at, (name, row) in enumerate(rows.items()):
+        known[name] = replace(problem_or_fault(_record(row), f"problem {at}", _read), task_id=name)
     for one in known.values():
         if isinstance(one, NoProblem):
             warnings.warn(f"{one.where}: {one.fault}; its completions have no reward", stacklevel=4)
     return known
 
 
-def _problem(row: Row, name: str, where: str) -> Problem:
-    try:
-        record = {**_OPTIONAL, **_record(row)}
-        read = next((read for fields, read in _BENCHMARKS if fields & record.keys()), functions.problem_of)
-        return replace(read(record, where), task_id=name)
-    except BadRow as error:
-        return NoProblem(name, where, fault=str(error))
+def _read(record: Record, where: str) -> Problem:
+    read = next((read for fields, read in _BENCHMARKS if fields & record.keys()), functions.problem_of)
+    return read({**_OPTIONAL, **record}, where)
 
 
-def _record(row: Row) -> Record:
+def _record(row: Row) -> Record | BadRow:
     """Without what is null: a column of objects has all fields that any of them has."""
     try:
         value = parse_json(row) if isinstance(row, str) else row
     except NotJson as error:
-        raise BadRow(str(error)) from None
+        return BadRow(str(error))
     if not isinstance(value, Mapping):
-        raise BadRow(f"must be an object, is {kind_of(value)}")
+        return BadRow(f"must be an object, is {kind_of(value)}")
     return {name: each for name, each in value.items() if each is not None}
 
 

@@ -34,7 +34,7 @@ def read_problems(path: Path, read: ReadProblem) -> Problems:
     found: dict[str, Problem] = {}
     faults = []
     for where, record in records(path):
-        problem = _problem(record, where, read)
+        problem = problem_or_fault(record, where, read)
         if isinstance(problem, NoProblem):
             faults.append(f"{where}: {problem.fault}")
             found.setdefault(problem.task_id, problem)
@@ -50,7 +50,8 @@ def read_problems(path: Path, read: ReadProblem) -> Problems:
 _NOTHING = NoProblem("")
 
 
-def _problem(record: Record | BadRow, where: str, read: ReadProblem) -> Problem:
+def problem_or_fault(record: Record | BadRow, where: str, read: ReadProblem) -> Problem:
+    """The problem that `read` makes of a record; a NoProblem where it is none."""
     if isinstance(record, BadRow):
         return NoProblem("", where, fault=str(record))
     try:
@@ -102,8 +103,7 @@ def _samples(record: Record | BadRow, where: str, problems: Problems, clean: boo
         yield Sample("", "", record, where, str(error), False)
         return
     if isinstance(problem, NoProblem):
-        fault = f"{problem.where}: {problem.fault}"
-        yield Sample(problem.task_id, "", record, where, fault, False)
+        yield sample_without_problem(problem, record, where)
         return
     try:
         field = _field_of(record)
@@ -117,8 +117,7 @@ def _samples(record: Record | BadRow, where: str, problems: Problems, clean: boo
     for number, written in enumerate(value if is_several else [value]):
         own = {**rest, _ONE_OF.get(field, field): written, "sample": number} if is_several else record
         if isinstance(written, str):
-            program = "" if (fault := too_large(written)) else program_of(written, problem, field in _REST, clean)
-            yield Sample(problem.task_id, program, own, where, fault)
+            yield sample_of(written, problem, own, where, is_rest=field in _REST, clean=clean)
         else:
             which = f"item {number} of field" if is_several else "field"
             fault = f"{which} {field!r} must be a string, is {kind_of(written)}"
@@ -144,11 +143,21 @@ def _field_of(record: Record) -> str:
     return next((name for name in there if record[name] is not None), there[0])
 
 
-def program_of(written: str, problem: Problem, is_rest: bool, clean: bool) -> str:
-    """What is run: a whole program, or (`is_rest`) one that goes on behind the prompt."""
-    if clean:
-        return sanitized(written, problem.entry_point, problem.prompt if is_rest else "")
-    return problem.completed(written) if is_rest else written
+def sample_without_problem(problem: NoProblem, record: Record, where: str = "") -> Sample:
+    """One of which nothing is known, as what it is for is no problem."""
+    return Sample(problem.task_id, "", record, where, f"{problem.where}: {problem.fault}", False)
+
+
+def sample_of(written: str, problem: Problem, record: Record, where: str = "", *, is_rest: bool, clean: bool) -> Sample:
+    """What a model wrote for a problem: a whole program, or (`is_rest`) one that goes on behind the prompt."""
+    fault, program = too_large(written), written
+    if fault:
+        program = ""
+    elif clean:
+        program = sanitized(written, problem.entry_point, problem.prompt if is_rest else "")
+    elif is_rest:
+        program = problem.completed(written)
+    return Sample(problem.task_id, program, record, where, fault)
 
 
 def _check_column(path: Path, samples: Sequence[Sample], problems: Problems, column: str) -> None:

@@ -164,7 +164,7 @@ def clear(context, loaded):
     and again, which would act on the time of the next."""
     used = context.used_cpu_ns if type(context.used_cpu_ns) is int else SPENT_NS + 1  # it is asked behind the seal
     context.forget()
-    is_collected = not gc.collect() or not gc.collect()  # the collector counts from the same beginning for each, too
+    is_collected = not gc.collect() or not gc.collect()
     gc.freeze()  # what it has left is not looked through again: nothing of the check runs behind its seal
     context.next_check()
     if used > SPENT_NS or loaded_count() != loaded or not is_collected or not context.is_clear():
