@@ -7,7 +7,7 @@ DEMO_STAMP := $(VENV)/.installed-for-demo
 # What is imported is compiled then: a quarter of the time of an installation.
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 
-.PHONY: setup help demo test test-interpreters quick test-as-user test-ray test-trl test-packages lint bench proto proto-check header clean manifests image-test arm64-test conformance differential forging load siege siege-as-user siege-in-image mutation
+.PHONY: setup help demo test test-interpreters quick test-as-user test-ray test-trl test-frameworks test-packages lint bench proto proto-check header clean manifests image-test arm64-test conformance differential forging load siege siege-as-user siege-in-image mutation
 setup: $(STAMP)  ## create .venv with everything; a plain `make` does that
 	@$(BIN)/python -m compileall -q client proto sandbox || true  # for users who may not write there
 
@@ -89,7 +89,8 @@ proto:  ## regenerate the committed stubs (grpcio-tools 1.49.1: the oldest outpu
 # What others' packages are tried in has an environment of its own.
 .venv-ray/.installed: NEEDS = -e '.[server,cli,ray]'
 .venv-trl/.installed: NEEDS = -e '.[server]' trl
-.venv-ray/.installed .venv-trl/.installed: pyproject.toml
+.venv-frameworks/.installed: NEEDS = -e '.[server]' inspect_ai lm_eval
+.venv-ray/.installed .venv-trl/.installed .venv-frameworks/.installed: pyproject.toml
 	$(PYTHON) -m venv $(@D)
 	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check $(NEEDS) pytest pytest-asyncio pytest-timeout
 	@touch $@
@@ -100,6 +101,9 @@ test-ray: .venv-ray/.installed  ## filter a Parquet set on a local Ray, against 
 
 test-trl: .venv-trl/.installed  ## train a small model with a Reward, by TRL (installs torch: several GB)
 	.venv-trl/bin/python -m pytest tests/client/test_trl.py tests/client/test_rewards.py
+
+test-frameworks: .venv-frameworks/.installed  ## evaluate with Inspect and the LM Evaluation Harness
+	.venv-frameworks/bin/python -m pytest tests/client/test_frameworks.py tests/client/test_code_eval.py
 
 .venv-packages/.installed: tests/packages/requirements.txt
 	$(PYTHON) -m venv .venv-packages

@@ -38,12 +38,13 @@ def test_no_name_is_newer_than_python_39(path: Path):
 # Every module there is. What is not installed with these extras belongs to others.
 IMPORT_ALL = """
 import importlib, pkgutil
+OTHERS = ("numpy", "scipy", "matplotlib", "jinja2", "openai", "ray", "anyio")
 for package in (cruxbox, cruxboxd):
     for found in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
         try:
             importlib.import_module(found.name)
         except ModuleNotFoundError as error:
-            assert error.name.partition(".")[0] in ("numpy", "scipy", "matplotlib", "jinja2", "openai", "ray"), error
+            assert error.name.partition(".")[0] in OTHERS, error
 """
 SCORE = [
     "score", "examples/generations_input.json", "--dataset", "examples/tasks.jsonl", "--mode", "input", "--json",
