@@ -264,10 +264,15 @@ def test_two_results_of_operators_are_equal_where_their_operands_show_what_they_
         given.append(facts.marked(operand, facts.MADE, of, -1, (others, set(others or [2]))))
     for each in result:
         facts.marked(each, facts.DERIVED, cls, -1, (facts.OF_MADE, *given))
-    assert equality._count(other, [[{"sum": 5}]] * 2, *result) is counts
-    assert not equality._count(other, [[{}]] * 2, *result)
+
+    def count(state: dict[str, int], *pair: object) -> bool:
+        return equality._count(other, state, lambda: [[*state.values()]] * 2, *pair)
+
+    assert count({"sum": 5}, *result) is counts
+    assert not count({}, *result)
     lone = other.thing(cls, 9, {"sum": 5})
-    assert not any(equality._count(other, [[{"sum": 5}]] * 2, *pair) for pair in [(result[0], lone), (lone, result[1])])
+    for pair in [(result[0], lone), (lone, result[1])]:
+        assert not count({"sum": 5}, *pair)
 
 
 @pytest.mark.parametrize("garbled", [8, [], [{"x": 2}] * 3, ({"x": 2}, {"x": 2})])
@@ -282,12 +287,24 @@ def test_who_does_not_say_what_objects_hold_has_none_that_are_equal(other: Candi
 def test_a_set_that_the_program_gives_holds_no_two_equal_objects(monkeypatch: pytest.MonkeyPatch):
     gone: list[str] = []
     monkeypatch.setattr(placing, "LINK", [SimpleNamespace(gone=gone.append)])
+    monkeypatch.setattr(placing, "number_of", id)
     same, other = [Always(), Always()], [object(), object()]
     cases: list[tuple[list[Any], bool]] = [(other, False), (same[:1], False), (same, True)]
     for values, is_gone in cases:
         gone.clear()
         placing._look_for_equals(values, dict.fromkeys(map(id, values), 7), [values])
         assert bool(gone) is is_gone
+
+
+def test_no_hash_is_asked_for_again_where_two_may_be_equal(monkeypatch: pytest.MonkeyPatch):
+    gone: list[str] = []
+    monkeypatch.setattr(placing, "LINK", [SimpleNamespace(gone=gone.append)])
+    monkeypatch.setattr(placing, "number_of", id)
+    values = [Always(), Always()]
+    monkeypatch.setattr(Always, "__hash__", object.__hash__)
+    placing._look_for_equals(values, dict.fromkeys(map(id, values), 7), [values])
+    assert gone
+    assert placing.LINK[0].hashed == id(values[1])
 
 
 def test_while_one_thread_reads_a_message_others_may_ask():

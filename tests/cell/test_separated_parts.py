@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections import Counter, OrderedDict, UserDict, UserList, defaultdict, deque
-from datetime import date
+from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from pathlib import Path
 from types import SimpleNamespace
@@ -95,6 +95,66 @@ def test_what_containers_hold_is_compared_item_by_item(other: Candidate, hold: A
     other.parts = [one, {"v": 2}, two, {"v": 2}]
     expected = cls(2)
     other.states[facts.number_of(expected)] = {"nodes": (its or hold)(two), "made of": 2}
+    assert (result == expected) is is_equal
+
+
+def at(hours: int) -> datetime:
+    """One moment, as it is called where clocks are so far ahead."""
+    return datetime(2024, 1, 1, 12 + hours, tzinfo=timezone(timedelta(hours=hours)))
+
+
+@pytest.mark.parametrize(
+    ("one", "its"),
+    [
+        (Counter(), Counter({2: 0})),
+        (Counter({"a": 1}), Counter({"a": 1, 2: 0})),
+        (range(0), range(2, 2)),
+        (range(5, 6), range(5, 6, 2)),
+        (at(1), at(-10)),
+        ([at(1)], [at(-10)]),
+        (numpy.timedelta64(24, "M"), numpy.timedelta64(2, "Y")),
+    ],
+)
+def test_what_equals_that_in_which_the_script_s_value_is_does_not_show_it(other: Candidate, one: object, its: object):
+    cls = of_a_class(other)
+    result, expected = other.thing(cls, 5, {"x": one}), cls(2)
+    other.states[facts.number_of(expected)] = {"x": its}
+    assert one == its
+    assert result != expected
+
+
+def test_what_holds_a_value_in_another_form_shows_it(other: Candidate):
+    cls = of_a_class(other)
+    result, expected = other.thing(cls, 5, {"x": at(1)}), cls(at(2))
+    other.states[facts.number_of(expected)] = {"x": at(2)}
+    assert result == expected
+
+
+SOME = object()
+
+
+@pytest.mark.parametrize(
+    ("given", "one", "its", "is_equal"),
+    [
+        (2, [2], [2], True),
+        (2, [], [], False),
+        (SOME, [SOME], [SOME], True),
+        (SOME, [], [], False),
+        (SOME, [Counter([SOME])], [Counter([SOME])], True),
+        (SOME, [Counter()], [Counter({SOME: 0})], False),
+        (SOME, [OrderedDict({SOME: 0})], [OrderedDict({SOME: 0})], True),
+    ],
+)
+def test_what_is_in_an_object_that_is_compared_by_an_equality_of_its_own_shows_nothing(
+    other: Candidate, given: object, one: list[Any], its: list[Any], is_equal: bool
+):
+    cls, kind = of_a_class(other), node_class()
+    type.__setattr__(kind, "__eq__", lambda _one, _other: True)
+    nodes = other.part(kind, 60), other.part(kind, 61)
+    other.shown.show(SOME)  # which the program has by that
+    result, expected = other.thing(cls, 5, {"x": [nodes[0], *one]}), cls(given)
+    other.states[facts.number_of(expected)] = {"x": [nodes[1], *its]}
+    other.parts = [nodes[1], {"y": given}]
     assert (result == expected) is is_equal
 
 

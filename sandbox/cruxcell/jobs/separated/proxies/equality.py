@@ -18,7 +18,16 @@ from cruxcell.jobs.separated.proxies.facts import (
     standing_of,
 )
 from cruxcell.jobs.separated.proxies.item_by_item import is_of_items, items_of, pairs_of
-from cruxcell.jobs.separated.proxies.matching import ATOMS, Forms, atom, base_of_items, is_equal, pairs_at
+from cruxcell.jobs.separated.proxies.matching import (
+    ATOMS,
+    Forms,
+    atom,
+    base_of_items,
+    is_equal,
+    is_itself,
+    items_compared,
+    pairs_at,
+)
 from cruxcell.jobs.separated.proxies.readings import all_shown
 from cruxcell.jobs.separated.proxies.shared_names import place_of
 from cruxcell.values.arrays import is_array_of_objects
@@ -48,15 +57,18 @@ def hold_the_same(link, one, other):
     held, within = link.notes.held_with_parts(link, one, other)  # first: `__eq__` may make them the same
     under_way.add(pair)
     try:
-        are_alike = type(held[0]) is dict and (
-            (bool(objects_in(held[0])) and _are_alike(held[0], held[1], within)) or are_equal(held[0], held[1])
-        )
+        compared = _compared(held[0], held[1], within)
     except RecursionError:  # by objects within objects; each of those around them would compare them twice
         link.refuse(_TOO_DEEP % type(one).__name__)
         raise
     finally:
         under_way.discard(pair)
-    are_the_same = are_alike and _count(link, [_with_parts(within, each) for each in held], one, other)
+
+    def shown():
+        # type: () -> list[list[Any]]
+        return [_shown(within, state, found) for state, found in zip(held, zip(*(compared or ())))]
+
+    are_the_same = compared is not None and _count(link, held[0], shown, one, other)
     if not link.ask("special", one, "__eq__", other):
         return False
     if are_the_same:
@@ -65,6 +77,28 @@ def hold_the_same(link, one, other):
         link.refuse(_BY_WORD % type(one).__name__)
     link.compared_by_identity = True
     return None
+
+
+def _compared(one, other, within):
+    # type: (Any, Any, Any) -> list[tuple[Any, Any]] | None
+    """The pairs that were found equal where two objects hold the same; None where they do not."""
+    if type(one) is not dict:
+        return None
+    found = _pairs_alike(one, other, within) if objects_in(one) else None
+    return found if found is not None or not are_equal(one, other) else [(one, other)]
+
+
+def _shown(within, held, compared):
+    # type: (Any, dict[str, Any], Any) -> list[Any]
+    """What an object shows that it was made of: data of it and of objects within it, and objects that were `compared`.
+    In what an object holds that is compared by its `==` there may be others, which nobody has looked at."""
+    data = [each for each in _shown_parts(_with_parts(within, held)) if not _is_itself(each)]
+    return data + list(filter(_is_itself, _shown_parts(list(compared))))
+
+
+def _is_itself(value):
+    # type: (object) -> bool
+    return type(value) not in ATOMS and is_itself(atom(value))
 
 
 def holds(link, one, value):
@@ -84,11 +118,11 @@ def are_equal(one, other):
     that hold arrays or tables, whose `==` says of each item whether it is the same."""
     kinds = {id(type(each)): each for each in (*parts_of(one), *parts_of(other))}  # metaclasses may give types no hash
     if any(map(is_of_items, kinds.values())):
-        return _are_alike(one, other)
+        return _pairs_alike(one, other) is not None
     try:
         return bool(one == other)
     except (RecursionError, TypeError, ValueError):
-        return _are_alike(one, other)
+        return _pairs_alike(one, other) is not None
 
 
 def _with_parts(within, held):
@@ -102,10 +136,11 @@ def _with_parts(within, held):
     return found
 
 
-def _are_alike(one, other, within=None):
-    # type: (Any, Any, Any) -> bool
-    """`within`: says what objects hold that are within these, which are compared by that. A class may compare its
-    objects by what it has made itself, as a list by its nodes."""
+def _pairs_alike(one, other, within=None):
+    # type: (Any, Any, Any) -> list[tuple[Any, Any]] | None
+    """All pairs of what stands at the same place in both; None where one of them is not equal. `within`: says what
+    objects hold that are within these, which are compared by that. A class may compare its objects by what it has made
+    itself, as a list by its nodes."""
     pending, seen = [(one, other)], set()  # type: list[tuple[Any, Any]], set[tuple[int, int]]
     forms = Forms(within)
     for left, right in pending:
@@ -119,17 +154,17 @@ def _are_alike(one, other, within=None):
         elif is_of_items(left) or is_of_items(right):
             pairs = pairs_of(left, right)
             if pairs is None:
-                return False
+                return None
             pending += pairs
         elif base is None or base is not base_of_items(right):
             if not is_equal(left, right):
-                return False
+                return None
         else:
             pairs = pairs_at(base, left, right, forms)
             if pairs is None:
-                return False
+                return None
             pending += pairs
-    return True
+    return pending
 
 
 def _states_of(within, one, other):
@@ -141,30 +176,39 @@ def _states_of(within, one, other):
     return states if all(type(each) is dict for each in states) else []
 
 
-def _count(link, shown, one, other):
-    # type: (Any, list[list[Any]], object, object) -> bool
+def _count(link, held, shown, one, other):
+    # type: (Any, dict[str, Any], Callable[[], list[list[Any]]], object, object) -> bool
     """May attributes that are equal decide? Where they show what one of the two was made of, or both were made of the
-    same; and of two results of operators on what the test has made, where those operands do. `shown`: what each holds,
-    and objects within that."""
-    if not shown[0][0]:  # as of `Nil()`, which was made of nothing, and has been given nothing since
+    same; and of two results of operators on what the test has made, where those operands do. `shown()`: by each."""
+    if not held:  # as of `Nil()`, which was made of nothing, and has been given nothing since
         made = [each for each in (one, other) if standing_of(each) == MADE and is_new_since(each, link.ran)]
         return any(not made_of(each)[0] for each in made)
     if standing_of(one) == standing_of(other) == MADE and made_of(one)[2] == made_of(other)[2]:
         return True
     if not (operands_of(one) and operands_of(other)):
-        return any(map(_shows, shown, (one, other)))
+        by_one, by_other = shown()
+        return _show(by_one, by_other, one) or _show(by_other, by_one, other)
     operands = [*operands_of(one)[1:], *operands_of(other)[1:]]
-    return all(map(_shows, link.notes.held(link, *operands), operands))
+    states = link.notes.held(link, *operands)
+    return all(bool(state) and _show(_shown_parts(state), None, each) for state, each in zip(states, operands))
 
 
-def _shows(held, value):
-    # type: (Any, object) -> bool
+def _show(own, its, value):
+    # type: (list[Any], list[Any] | None, object) -> bool
     """Do its attributes show what the test made the object of? Those of a class that keeps nothing of it would all be
-    equal. A class may keep it in another form: `Version("1.10")` as (1, 10), `Money(3)` as Decimal("3.00")."""
-    if not held or standing_of(value) != MADE or "__eq__" not in vars(type(value)):  # an operand may have none
+    equal. A class may keep it in another form: `Version("1.10")` as (1, 10), `Money(3)` as Decimal("3.00"). And does
+    what it is equal to show the data of that (`its`)? Much is equal that is not made of the same: moments of several
+    zones, ranges of no number."""
+    if standing_of(value) != MADE or "__eq__" not in vars(type(value)):  # an operand may have none
         return False
-    given, shown = made_of(value)[1], atoms_of(held)
-    return given <= shown or all_shown(list(given - shown), _shown_parts(held))
+    given = made_of(value)[1]
+    return _is_shown(given, own) and (its is None or _is_shown({each for each in given if not is_itself(each)}, its))
+
+
+def _is_shown(atoms, parts):
+    # type: (set[Any], list[Any]) -> bool
+    left = atoms.difference(map(atom, parts))
+    return not left or all_shown(list(left), parts)
 
 
 def shown_by(values):
@@ -214,7 +258,7 @@ def atoms_of(value):
 def _shown_parts(value):
     # type: (Any) -> list[Any]
     """The same, and the items of arrays and tables."""
-    return [item for each in parts_of(value) for item in items_of(each)]
+    return [item for each in _gone_through(value, items_compared)[0] for item in items_of(each)]
 
 
 def parts_of(value):
@@ -223,19 +267,19 @@ def parts_of(value):
     return _gone_through(value)[0]
 
 
-def _gone_through(value):
-    # type: (Any) -> tuple[list[Any], set[int]]
+def _gone_through(value, items=None):
+    # type: (Any, Any) -> tuple[list[Any], set[int]]
     """(what is in a value, in whatever containers; the addresses of that and of these)."""
     found, pending, seen = [], [value], set()  # type: list[Any], list[Any], set[int]
     for each in pending:
         if id(each) in seen:
             continue
         seen.add(id(each))
-        items = each.ravel().tolist() if is_array_of_objects(each) else items_in(each)
-        if items is None:
+        parts = each.ravel().tolist() if is_array_of_objects(each) else (items or items_in)(each)
+        if parts is None:
             found.append(each)
         else:
-            pending += items
+            pending += parts
     return found, seen
 
 

@@ -70,6 +70,12 @@ def atom(value):
         return (address_of(value),) if text is None else (type(value), text)
 
 
+def is_itself(found):
+    # type: (object) -> bool
+    """Is an atom that of an object which equals nothing but by its class?"""
+    return type(found) is tuple and len(found) == 1
+
+
 def base_of_items(value):
     # type: (Any) -> Any
     """The type that says where the items of a container stand, which may have a class of its own; None of what is none.
@@ -108,8 +114,15 @@ def _entries(base, value):
     """The items of a set, or those of a dict. A Counter need not say what it has none of."""
     if not issubclass(base, dict):
         return [(each,) for each in base.__iter__(value)]
-    items = list(dict.items(value))
-    return items if base is dict else [item for item in items if type(item[1]) is not int or item[1]]
+    is_counter = base is _type_of("Counter")
+    return [item for item in base.items(value) if not (is_counter and type(item[1]) is int and not item[1])]
+
+
+def items_compared(value):
+    # type: (Any) -> list[Any] | None
+    """What the `==` of a container looks at; None of what is none."""
+    base = base_of_items(value)
+    return None if base is None else [part for entry in _entries(base, value) for part in entry]
 
 
 def _matched(ones, others, forms):

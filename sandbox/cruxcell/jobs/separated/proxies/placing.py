@@ -8,6 +8,7 @@ would equal that of this and another.
 
 from _thread import get_ident as _get_ident
 
+from cruxcell.jobs.separated.proxies.facts import number_of
 from cruxcell.jobs.separated.proxies.runs import LINK
 from cruxcell.values.containers import base_of, put_anew
 
@@ -83,8 +84,16 @@ def _look_for_equals(values, hashes, holders):
     for some in [each for each in alike.values() if len(each) > 1]:
         for holder in holders:
             held = [some[number] for number in map(id, holder) if number in some]
-            if len(set(held)) != len(held):
+            if any(_are_equal(one, other) for at, one in enumerate(held) for other in held[:at]):
                 LINK[0].gone("the candidate gives a set or dict that holds two equal objects")
+
+
+def _are_equal(one, other):
+    # type: (Any, Any) -> bool
+    """As where one of them comes into a set: by the hash that was told, which may be another when it is asked for
+    again."""
+    LINK[0].hashed = number_of(one)
+    return bool(one == other)
 
 
 def is_reading():
