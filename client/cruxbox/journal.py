@@ -6,6 +6,7 @@ A line that a kill cut short is dropped when the file is opened again. One proce
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
 import stat
@@ -13,11 +14,13 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Union
 
 from cruxbox.errors import DataError
 from cruxbox.files import complaining
 from cruxbox.reading import NotJson, lines, parse_json
+
+Key = Union[int, str]  # of a part of a run: its number, or a digest of what was asked
 
 _DIGEST_CHARS = 32  # of a file's content, as runs note it
 
@@ -75,6 +78,19 @@ def open_alone(path: Path, *, buffering: int = -1, links: bool = False) -> IO[by
             if os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
                 return file
         file.close()
+
+
+class Seal:
+    """Tells what a run has noted from what was changed since, or is another run's."""
+
+    def __init__(self, identity: Mapping[str, Any]) -> None:
+        self._begun = hashlib.blake2b(json.dumps(identity).encode(), digest_size=8)
+
+    def of(self, at: Key, fields: Mapping[str, Any]) -> str:
+        """What stands beside what is noted of a part."""
+        digest = self._begun.copy()
+        digest.update(json.dumps([at, fields]).encode())
+        return digest.hexdigest()
 
 
 class Journal:

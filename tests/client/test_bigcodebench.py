@@ -6,7 +6,7 @@ import os
 
 import pytest
 from cruxbox.cli import main
-from cruxbox.cli.resuming import _Seal
+from cruxbox.journal import Seal
 from cruxbox.problems.bigcodebench import problem_of
 from cruxbox.problems.records import BadRow
 from samples_by_hand import DOUBLE, run, write
@@ -156,7 +156,7 @@ ERROR = ["ValueError", "", 1]
 
 def sealed(at, fields):
     """A line of a journal, as if it had been written so."""
-    return {"at": at, "fields": fields, "seal": _Seal({}).of(at, fields)}
+    return {"at": at, "fields": fields, "seal": Seal({}).of(at, fields)}
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from cruxbox.building.rows import read_rows
 from cruxbox.cli import main
 from cruxbox.cruxeval import read_generations
 from cruxbox.errors import DataError
-from cruxbox.filtering.outputs import read_journal
+from cruxbox.filtering.outputs import _seal_of, read_journal
 from cruxbox.problems import contests
 from cruxbox.problems.functions import problem_of
 from cruxbox.problems.reading import read_problems
@@ -165,7 +165,18 @@ def test_a_score_that_is_no_percentage_is_refused(tmp_path, value):
 
 
 SUMMARY = {"rows": 3, "bad_rows": 0, "pairs": 3, "kept": 3, "rejected": 0, "undecided": 0, "given_differs": 0}
-JOURNAL = {"identity": {}, "rows": 3, "sizes": [10], "summary": {**SUMMARY, "reasons": {}}}
+JOURNAL = {
+    "identity": {},
+    "rows": 3,
+    "sizes": [10],
+    "digests": ["00"],
+    "seen": [1, 1],
+    "summary": {**SUMMARY, "reasons": {}},
+}
+
+
+def sealed(state):
+    return json.dumps({**state, "seal": _seal_of(state)})
 
 
 @pytest.mark.parametrize(
@@ -178,6 +189,7 @@ JOURNAL = {"identity": {}, "rows": 3, "sizes": [10], "summary": {**SUMMARY, "rea
         {"sizes": [-1]},
         {"sizes": ["10"]},
         {"sizes": None},
+        {"digests": []},
         {"identity": []},
         {"summary": {}},
         {"summary": {**SUMMARY, "reasons": {"RAISES": "1"}}},
@@ -188,9 +200,9 @@ JOURNAL = {"identity": {}, "rows": 3, "sizes": [10], "summary": {**SUMMARY, "rea
 )
 def test_a_journal_that_no_run_wrote_is_refused(tmp_path, change):
     path = tmp_path / "k.journal"
-    path.write_text(json.dumps(JOURNAL))
+    path.write_text(sealed(JOURNAL))
     assert read_journal(path, 1)["rows"] == 3
-    path.write_text(json.dumps({**JOURNAL, **change}))
+    path.write_text(sealed({**JOURNAL, **change}))
     with pytest.raises(DataError, match="is not the journal of a run"):
         read_journal(path, 1)
 
@@ -206,7 +218,8 @@ def test_a_journal_beyond_the_end_of_the_candidates_is_refused(tmp_path, server,
     path = tmp_path / "k.jsonl.journal"
     state = json.loads(path.read_text())
     state["rows"] = state["summary"]["rows"] = 10**9
-    path.write_text(json.dumps(state))
+    del state["seal"]
+    path.write_text(sealed(state))
     capsys.readouterr()
     assert main([*line, "--resume"]) == 2
     assert "has 3 rows, but 1000000000 of them are said to be done" in capsys.readouterr().err

@@ -246,6 +246,72 @@ def test_a_run_that_is_killed_twice_loses_and_repeats_nothing(tmp_path, server, 
     assert len(read(whole / "kept.jsonl")) + len(read(whole / "refused.jsonl")) == summary.pairs + 1
 
 
+def killed_after(tmp_path, server, row):
+    """A run over rows of which one is there twice, before and behind the row at which it is killed."""
+    works = list(candidates(4, 12))
+    write(tmp_path / "in.jsonl", [*works, *works[:6]])
+    command = [sys.executable, "-c", _KILLED, str(tmp_path), server, str(row), "0"]
+    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+    rules = PAPER.with_limits(Limits(cpu_ms=200))
+    plan = Plan(tmp_path / "in.jsonl", tmp_path / "kept.jsonl", tmp_path / "refused.jsonl", rules)
+    return replace(plan, resume=True)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda state: state["summary"].update(kept=0, rejected=state["summary"]["pairs"]),
+        lambda state: state.update(sizes=[state["sizes"][0] - 9, state["sizes"][1]]),
+        lambda state: state.update(rows=4, summary={**state["summary"], "rows": 4}),
+        lambda state: state["identity"].update(runtime="py3"),
+        lambda state: state.update(done=True),
+        lambda state: state.pop("seal"),
+    ],
+    ids=["counts", "sizes", "rows", "runtime", "done", "seal"],
+)
+def test_a_journal_that_was_changed_is_none(tmp_path, server, client, change):
+    plan = killed_after(tmp_path, server, 10)
+    journal = tmp_path / "kept.jsonl.journal"
+    state = json.loads(journal.read_text())
+    change(state)
+    journal.write_text(json.dumps(state))
+    with pytest.raises(DataError, match=r"journal: is not the journal of a run; use --restart to start over"):
+        filter_file(plan, client)
+
+
+@pytest.mark.parametrize("name", ["kept.jsonl.partial", "refused.jsonl.partial"])
+def test_rows_that_were_changed_since_are_none_of_the_run_s(tmp_path, server, client, name):
+    plan = killed_after(tmp_path, server, 10)
+    path = tmp_path / name
+    for held in (path.read_bytes().replace(b'"code"', b'"CODE"', 1), path.read_bytes()[:-1]):
+        path.write_bytes(held)
+        with pytest.raises(DataError, match=rf"{name}: does not hold what kept.jsonl.journal says; use --restart"):
+            filter_file(plan, client)
+
+
+def test_what_came_before_is_what_the_run_has_left(tmp_path, server, client):
+    """Without it, or with another's, the pairs that come again would be kept again."""
+    plan = killed_after(tmp_path, server, 10)
+    names = [f"kept.jsonl.seen{each}" for each in ("", "-wal", "-shm")]
+    left = {name: (tmp_path / name).read_bytes() for name in names if (tmp_path / name).exists()}
+    other = Seen(tmp_path / "other.seen")
+    for _ in range(100):
+        other.save()
+    other.close()
+    for another in (None, (tmp_path / "other.seen").read_bytes()):
+        for name in names:
+            (tmp_path / name).unlink(missing_ok=True)
+        if another is not None:
+            (tmp_path / names[0]).write_bytes(another)
+        with pytest.raises(DataError, match="the record of duplicates is not what the run has left; use --restart"):
+            filter_file(plan, client)
+    for name, held in left.items():
+        (tmp_path / name).write_bytes(held)
+    whole = filter_file(replace(plan, out=tmp_path / "whole.jsonl", rejects=tmp_path / "r.jsonl", resume=False), client)
+    assert filter_file(plan, client).as_dict() == whole.as_dict()
+    assert whole.reasons["DUPLICATE"]
+
+
 LAST = (Path, "unlink", 0, "kept.jsonl.journal")
 
 

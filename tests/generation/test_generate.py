@@ -11,7 +11,7 @@ import time
 
 import pytest
 from cruxbox.cli import main
-from cruxbox.errors import InvalidRequest, Unauthenticated, Unavailable
+from cruxbox.errors import DataError, InvalidRequest, Unauthenticated, Unavailable
 from cruxbox.generation import Cache, Parameters, Prompt, generate
 from cruxbox.generation.endpoint import Endpoint
 from cruxbox.retry import Backoff
@@ -166,6 +166,17 @@ def test_what_is_there_is_not_asked_for_again(endpoint, tmp_path):
     assert endpoint.samples == 9
     drawn(endpoint, tmp_path, PROMPTS[:3], n=2, temperature=0.8)
     assert endpoint.samples == 15
+
+
+@pytest.mark.parametrize("name", ["key", "at", "completions", "finish"])
+def test_a_line_that_was_changed_is_none(endpoint, tmp_path, name):
+    """It would give a prompt what no model has said, or another prompt's completions."""
+    drawn(endpoint, tmp_path, PROMPTS[:2])
+    first, second = [json.loads(line) for line in (tmp_path / "cache").read_text().splitlines()]
+    changed = {**first, name: second[name] if name in ("key", "completions") else [4, 5]}
+    (tmp_path / "cache").write_text(json.dumps(changed) + "\n")
+    with pytest.raises(DataError, match=r"cache, line 1: is no line of a cache; remove the file"):
+        drawn(endpoint, tmp_path, PROMPTS[:2])
 
 
 def test_a_line_that_a_kill_cut_short_is_dropped(endpoint, tmp_path):

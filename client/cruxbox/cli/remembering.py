@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from cruxbox.cli.resuming import Fields, Key, check_types
+from cruxbox.cli.resuming import Fields, check_types
+from cruxbox.journal import Key
 from cruxbox.model import Assurance, Clock, ExceptionInfo, Outcome, Task, Verdict
 from cruxbox.scoring import Streams
 from cruxbox.sentences import own_words

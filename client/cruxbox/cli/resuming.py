@@ -12,23 +12,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Union
+from typing import Annotated, Any
 
 import typer
 
 from cruxbox.cli.show import resumable
 from cruxbox.errors import DataError, InvalidRequest
 from cruxbox.files import complaining
-from cruxbox.journal import Journal, check_same
+from cruxbox.journal import Journal, Key, Seal, check_same
 from cruxbox.problems.records import programs_in
 from cruxbox.reading import STANDARD, blocks_of, lines, opened, parse_json
 
 Resume = Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")]
 Restart = Annotated[bool, typer.Option("--restart", help="Discard an interrupted run and begin again.")]
 
-# A part of a run: its number, or a digest of what was asked; and what became of it.
-Key = Union[int, str]
-Fields = Mapping[str, Any]
+Fields = Mapping[str, Any]  # what became of a part of a run
 
 
 @dataclass(frozen=True)
@@ -54,19 +52,6 @@ class Going:
             raise InvalidRequest(f"{asked} needs --out FILE: what a run has done is kept beside it.")
 
 
-class _Seal:
-    """Tells a line as it was written from one that was changed since, or is another run's."""
-
-    def __init__(self, identity: Mapping[str, Any]) -> None:
-        self._begun = hashlib.blake2b(json.dumps(identity).encode(), digest_size=8)
-
-    def of(self, at: Key, fields: Fields) -> str:
-        """What stands in the line of a part."""
-        digest = self._begun.copy()
-        digest.update(json.dumps([at, fields]).encode())
-        return digest.hexdigest()
-
-
 class Done:
     """What became of each part of a run, in a file that a killed run leaves.
 
@@ -78,7 +63,7 @@ class Done:
 
     def __init__(self, path: Path | None, identity: Mapping[str, Any], read: Callable[[Fields], Any]) -> None:
         self.fields: dict[Key, Fields] = {}
-        self._seal = _Seal(identity)
+        self._seal = Seal(identity)
         self._whole = path and path.with_suffix(".done")
         self._identity, self._read = identity, read
         self._found: Mapping[str, Any] | None = None
@@ -88,12 +73,12 @@ class Done:
     def _keep(self, record: Any) -> None:
         if self._found is None:
             self._found = dict(record["identity"])
-            self._seal = _Seal(self._found)
+            self._seal = Seal(self._found)
         else:
             at, fields = self._part(record, self._seal)
             self.fields[at] = fields
 
-    def _part(self, record: Any, seal: _Seal) -> tuple[Key, Fields]:
+    def _part(self, record: Any, seal: Seal) -> tuple[Key, Fields]:
         at, fields = record["at"], dict(record["fields"])
         if type(at) not in (int, str):
             raise TypeError("at")
@@ -117,7 +102,7 @@ class Done:
             self._take_whole(self._whole, going.results)
         self._journal.clear()
         self._journal.add({"identity": self._identity})
-        self._seal = _Seal(self._identity)
+        self._seal = Seal(self._identity)
         for at, own in self.fields.items():
             self.add(at, own)
         with complaining(self._whole):
@@ -131,7 +116,7 @@ class Done:
             if end["results"] != digest(*results):
                 return
             identity = dict(first["identity"])
-            seal = _Seal(identity)
+            seal = Seal(identity)
             fields = dict(self._part(each, seal) for each in found)
         except (KeyError, TypeError, ValueError, AttributeError):
             return

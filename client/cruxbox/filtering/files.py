@@ -80,7 +80,7 @@ def filter_file(
     memory = plan.out.with_name(plan.out.name + ".seen")
     identity = _identity(plan)
     paths = [plan.out, *([plan.rejects] if plan.rejects else [])]
-    outputs = Outputs(paths, identity, lambda: seen.save(), plan.checkpoint_s)  # noqa: PLW0108  (opened below)
+    outputs = Outputs(paths, identity, plan.checkpoint_s)
     outputs.claim()
     going_on = plan.resume and journal_of(plan.out).exists()
     if not going_on:
@@ -88,7 +88,7 @@ def filter_file(
     is_own = not going_on  # what is there is this run's, and not another's that it only looks at
     try:
         with closing(Seen(memory)) as seen:
-            outputs.go_on() if going_on else outputs.start()
+            outputs.go_on(seen) if going_on else outputs.start(seen)
             is_own = True
             first = _run(plan, checker, seen, outputs, on_bad_row=on_bad_row, on_progress=on_progress)
             if outputs.summary.rows == outputs.summary.bad_rows:

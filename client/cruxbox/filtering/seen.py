@@ -7,8 +7,9 @@ doing a stretch of the input a second time, after a run was killed, gives the sa
 from __future__ import annotations
 
 import hashlib
+import secrets
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from cruxbox.files import Unwritable
 
 _CACHE_KIB = 8 << 10
 _DIGEST_BYTES = 16
+_MOST_NAMES = 1 << 30
 
 
 class Seen:
@@ -39,6 +41,24 @@ class Seen:
                 self._db.execute(f"PRAGMA {setting}")
             self._db.execute("CREATE TABLE IF NOT EXISTS seen (digest BLOB PRIMARY KEY, place INTEGER) WITHOUT ROWID")
             self._db.execute("BEGIN IMMEDIATE")
+            self._name, self._times = self._number_of("application_id"), self._number_of("user_version")
+            if not self._name:
+                self._name = secrets.randbelow(_MOST_NAMES) + 1
+                self._db.execute(f"PRAGMA application_id={self._name}")
+
+    def _number_of(self, setting: str) -> int:
+        (number,) = self._db.execute(f"PRAGMA {setting}").fetchone()
+        return int(number)
+
+    @property
+    def saved(self) -> tuple[int, int]:
+        """What nobody else has, and how often it was saved: by that a run knows what it has left."""
+        return self._name, self._times
+
+    def has_saved(self, saved: Sequence[int]) -> bool:
+        """Is this what had `saved` once, and all that it knew then?"""
+        name, times = saved
+        return name == self._name and times <= self._times
 
     def came_before(self, code: str, argument: str, place: int) -> bool:
         """Was this pair seen before `place`? Places are numbers that grow along the input."""
@@ -57,7 +77,9 @@ class Seen:
 
     def save(self) -> None:
         """Everything seen so far will be known after a crash."""
+        self._times += 1
         with self._complaining():
+            self._db.execute(f"PRAGMA user_version={self._times}")
             self._db.execute("COMMIT")
             self._db.execute("BEGIN IMMEDIATE")
 

@@ -1,6 +1,7 @@
 """Completions that are paid for, on the disk as soon as they are there: a file that only grows.
 
-A line is `{key, at, completions, finish, tokens}`: the completions of a key from number `at` on.
+A line is `{key, at, completions, finish, tokens, seal}`: the completions of a key from number `at` on. It counts only
+as it was written: one that was changed would give a prompt what no model has said, or another's completions.
 """
 
 from __future__ import annotations
@@ -8,7 +9,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from cruxbox.journal import Journal
+from cruxbox.journal import Journal, Seal
+
+_SEAL = Seal({})  # of no run: those with another n go on with it
 
 
 class Cache:
@@ -17,7 +20,13 @@ class Cache:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._found: dict[str, dict[int, tuple[str, str]]] = {}
-        self._journal = Journal(path, self._keep, "a cache", links=True)
+        self._journal = Journal(path, self._load, "a cache", links=True)
+
+    def _load(self, record: Any) -> None:
+        fields = dict(record)
+        if fields.pop("seal") != _SEAL.of(record["key"], fields):
+            raise ValueError("seal")
+        self._keep(record)
 
     def _keep(self, record: Any) -> None:
         row = self._found.setdefault(record["key"], {})
@@ -27,7 +36,7 @@ class Cache:
     def add(self, key: str, at: int, texts: list[str], finish: list[str], tokens: tuple[int, int]) -> None:
         """Remember completions; on the disk when this returns."""
         record = {"key": key, "at": at, "completions": texts, "finish": finish, "tokens": list(tokens)}
-        self._journal.add(record)
+        self._journal.add({**record, "seal": _SEAL.of(key, record)})
         self._keep(record)
 
     def missing(self, key: str, count: int) -> list[int]:
