@@ -199,7 +199,7 @@ def test_the_file_may_state_families(tmp_path):
         ("model,H\na,1,2\n", "line 2: has 3 cells, the header 2"),
         ("model,H\na,many\n", "line 2: 'H' must be a number, is 'many'"),
         ("model,H\na,nan\n", "line 2: 'H' must be a number, is 'nan'"),
-        ("model,H\nzz,1\n", "none of the models, such as 'mc-5b_temp0.2_input'"),
+        ("model,H\nzz,1\n", "scores.csv: has none of the models, such as 'mc-5b_temp0.2_input'"),
     ],
 )
 def test_external_mistakes(files, capsys, text, sentence):

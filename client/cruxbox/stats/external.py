@@ -31,11 +31,13 @@ class ExternalScores:
         benchmarks: their names.
         scores: model -> benchmark -> score, in the file's unit; a missing score has no entry.
         families: model -> family, for the models whose family the file states.
+        where: the file.
     """
 
     benchmarks: tuple[str, ...]
     scores: Mapping[str, Mapping[str, float]]
     families: Mapping[str, str] = field(default_factory=dict)
+    where: str = ""
 
     def row_of(self, model: str) -> str | None:
         """The name that the file has for `model`: the same, or the same up to `_temp0.2`; None if it has none."""
@@ -111,7 +113,7 @@ def read_external(path: Path) -> ExternalScores:
         scores[model] = {name: _number(text, path, number, name) for name, text in stated.items()}
         if row.get("family"):
             families[model] = row["family"]
-    return ExternalScores(benchmarks, scores, families)
+    return ExternalScores(benchmarks, scores, families, str(path))
 
 
 def _number(text: str, path: Path, line: int, column: str) -> float:
@@ -137,7 +139,8 @@ def against_external(ours: Mapping[str, float], external: ExternalScores) -> lis
     """
     rows = {model: row for model in ours if (row := external.row_of(model)) is not None}
     if not rows:
-        raise DataError(f"the external scores have none of the models, such as {next(iter(ours))!r}")
+        file = external.where or "the external scores"
+        raise DataError(f"{file}: has none of the models, such as {next(iter(ours))!r}")
     found = []
     for benchmark in external.benchmarks:
         points = tuple(
