@@ -13,7 +13,7 @@ from cruxbox.problems.evalplus import scripts_of
 from cruxbox.problems.functions import problem_of
 from cruxbox.problems.reading import read_problems, read_samples
 from cruxbox.problems.shapes import NoProblem
-from problems_by_hand import MBPP, NATIVE, judged, write
+from problems_by_hand import BODY, MBPP, NATIVE, judged, write
 
 TUPLES = {
     "task_id": "Mbpp/2",
@@ -47,6 +47,24 @@ def test_base_and_plus_are_reported_apart(server, tmp_path, capsys):
     assert summary["base"]["1"] == pytest.approx(200 / 3)
     assert summary["plus"] == summary["pass_at_k"] == {"1": pytest.approx(100 / 3)}
     assert {line["assurance"] for line in lines} == {"SEPARATED"}
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize(
+    "solution",
+    ["    return sum(xs / len(xs)\n", "    return sum(xs) / 0\n", "    raise NotImplementedError\n"],
+    ids=["no Python", "raises for inputs", "unwritten"],
+)
+def test_nothing_is_known_of_samples_where_the_own_solution_says_nothing(server, tmp_path, capsys, solution):
+    broken = {**NATIVE, "task_id": "HumanEval/901", "canonical_solution": solution}
+    samples = [{"task_id": task, "completion": BODY} for task in ("HumanEval/900", "HumanEval/901")]
+    samples.append({"task_id": "HumanEval/901", "completion": "    return 1.5\n"})
+    summary, lines = judged(tmp_path, capsys, server, "humaneval", [NATIVE, broken], samples)
+    assert [line["passed"] for line in lines] == [True, None, None]
+    assert lines[1]["result"].endswith(
+        "line 2: the problem's own solution does not pass its tests here, so nothing is known"
+    )
+    assert summary["pass_at_k"] == {"1": 100.0}
 
 
 @pytest.mark.kernel

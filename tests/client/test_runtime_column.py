@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from cruxbox.cli import main
+from problems_by_hand import judged
 from samples_by_hand import DOUBLE, lines_of, write
 
 
@@ -97,3 +98,15 @@ def test_a_column_of_runtimes_by_which_no_sample_runs_is_refused(server, tmp_pat
     assert sentence in said
     assert said.count("\n") == 1
     assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.kernel
+def test_a_package_that_a_test_imports_and_nobody_has_says_nothing_of_its_samples(tmp_path, capsys, server):
+    """No other row is affected, as no benchmark is known to need it."""
+    asks = {**DOUBLE, "task_id": "Mine/1", "test": f"import no_such_package.part\n{DOUBLE['test']}"}
+    text = 'NOTE = """\nimport no_such_package\n"""\ntry:\n    import no_such_package\nexcept ImportError:\n    pass\n'
+    copes = {**DOUBLE, "task_id": "Mine/2", "test": text + DOUBLE["test"]}
+    samples = [{"task_id": f"Mine/{at}", "solution": "def double(x):\n    return 2 * x\n"} for at in range(3)]
+    _, lines = judged(tmp_path, capsys, server, "humaneval", [DOUBLE, asks, copes], samples)
+    assert [line["passed"] for line in lines] == [True, None, True]
+    assert lines[1]["result"].endswith("the tests import no_such_package, which the default runtime does not have")

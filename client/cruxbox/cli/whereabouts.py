@@ -13,7 +13,7 @@ from cruxbox.cli.running import Running
 from cruxbox.client import Client
 from cruxbox.errors import InvalidRequest
 from cruxbox.model import CallCheck, Task
-from cruxbox.problems.shapes import Problems, Sample
+from cruxbox.problems.shapes import NoProblem, Problem, Problems, Sample
 
 # What an interpreter says that a server can use.
 _YES = b"yes"
@@ -21,6 +21,7 @@ _WHICH = "import sys; print(end='yes' if sys.implementation.name == 'cpython' an
 _PATIENCE_S = 60.0
 _ASKED_AT_ONCE = 8
 _SHOWN = 200  # characters of the name of a runtime, which may be a path
+_NONE = NoProblem("")
 _HAS = "import importlib.util\n\n\ndef has(name):\n    return importlib.util.find_spec(name) is not None\n"
 
 
@@ -53,17 +54,19 @@ class Whereabouts:
         """The samples with the runtimes they run on. Those that ask for one that is not there, or lacks a package that
         their tests import, have a fault.
 
-        Raises InvalidRequest where the one runtime of all samples lacks such a package.
+        Raises InvalidRequest where the one runtime of all samples lacks a package that a benchmark is known to need.
         """
         known = {one.name for one in client.info().runtimes}
         samples = [self._on_runtime(each, known) for each in self._samples]
         lacking = self._lacking(client, samples)
         if lacking and not self._column:
-            [(runtime, missing)] = lacking.items()
-            raise InvalidRequest(
-                f"{_not_there(missing, runtime)}; name an interpreter that has it with --python PATH, or a runtime of "
-                "the server with --runtime (cruxbox runtimes)."
-            )
+            [(runtime, names)] = lacking.items()
+            needed = frozenset().union(*(self._problem_of(each).needs for each in samples))
+            if missing := [name for name in names if name in needed]:
+                raise InvalidRequest(
+                    f"{_not_there(missing, runtime)}; name an interpreter that has it with --python PATH, or a runtime "
+                    "of the server with --runtime (cruxbox runtimes)."
+                )
         return [self._with_packages(each, lacking) for each in samples]
 
     def _on_runtime(self, sample: Sample, known: set[str]) -> Sample:
@@ -105,8 +108,11 @@ class Whereabouts:
         return sample.runtime or self.running.runtime
 
     def _needs(self, sample: Sample) -> frozenset[str]:
-        is_run = not sample.fault and sample.task_id in self._problems
-        return self._problems[sample.task_id].needs if is_run else frozenset()
+        problem = self._problem_of(sample)
+        return problem.needs | problem.imports
+
+    def _problem_of(self, sample: Sample) -> Problem:
+        return self._problems.get(sample.task_id, _NONE) if not sample.fault else _NONE
 
 
 def _not_there(missing: Sequence[str], runtime: str) -> str:

@@ -57,6 +57,10 @@ class LibraryTask(Problem):
     def may_share(self) -> bool:
         return self.together
 
+    @property
+    def way_out(self) -> str:
+        return "" if self.together else "--in-process runs such tests in the program's process"
+
 
 # Large, common, and known to start no threads when they are imported.
 _WORTH_PRELOADING = frozenset(["numpy", "pandas", "scipy", "sympy", "networkx", "matplotlib"])

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from cruxbox.model import ScriptCheck
 from cruxbox.problems.evalplus import scripts_of
@@ -13,6 +15,8 @@ from cruxbox.problems.records import BadRow, Record, entry_point, identity, may_
 from cruxbox.problems.shapes import Problem, Stage
 
 _IMPORTS = re.compile(r"^[ \t]*(?:import|from)[ \t]+(numpy|pandas|scipy|sympy|networkx)\b", re.MULTILINE)
+_FIRST_WORD = re.compile(r"^(?:import|from)[ \t]+(\w+)", re.MULTILINE)
+_OF_PYTHON = frozenset(getattr(sys, "stdlib_module_names", ()))  # from 3.10 on; else all of them are asked for
 
 _TESTS = {"test", "test_list", "base_input"}
 
@@ -20,11 +24,13 @@ _TESTS = {"test", "test_list", "base_input"}
 @dataclass(frozen=True, eq=False)
 class TestedFunction(Problem):
     """Each script of `tests` calls the entry point ("" if the script uses the program's names as they are). The tests
-    of HumanEval have no name; EvalPlus has "base" and "plus"."""
+    of HumanEval have no name; EvalPlus has "base" and "plus", which compare with what the own solution says
+    (`by_own_solution`)."""
 
     __test__ = False  # no test case of pytest's
 
     tests: Mapping[str, str] = field(default_factory=dict)
+    by_own_solution: bool = False
 
     def stages(self, _program: str, /) -> Sequence[Stage]:
         return [[ScriptCheck(script, self.entry_point, id=name or "test") for name, script in self.tests.items()]]
@@ -40,6 +46,14 @@ class TestedFunction(Problem):
     @property
     def needs(self) -> frozenset[str]:
         return frozenset(name for script in self.tests.values() for name in _IMPORTS.findall(script))
+
+    @cached_property
+    def imports(self) -> frozenset[str]:
+        return frozenset().union(*map(_imported, self.tests.values()))
+
+    @property
+    def trusts_solution(self) -> bool:
+        return self.by_own_solution
 
 
 def problem_of(record: Record, where: str) -> Problem:
@@ -115,6 +129,16 @@ def _parsed(source: str) -> ast.Module | None:
         return None
 
 
+def _imported(script: str) -> frozenset[str]:
+    """What else it does not run without: packages that its own statements import, in no block."""
+    named = frozenset(_FIRST_WORD.findall(script)).difference(_OF_PYTHON, _IMPORTS.findall(script))
+    tree = _parsed(script) if named else None  # a line may be one of a text, too
+    nodes = tree.body if tree else []
+    found = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    found += [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom) and not node.level]
+    return named.intersection(name.partition(".")[0] for name in found)
+
+
 def _may_stand_in_a_function(node: ast.AST) -> bool:
     """Whether it is an import statement that may."""
     if isinstance(node, ast.ImportFrom):
@@ -178,7 +202,7 @@ def _of_evalplus(record: Record, task_id: str, where: str) -> Problem:
     if not tests:
         raise BadRow("has no tests")
     # MBPP's prompt is a docstring, which completions stand behind as well as whole programs do.
-    return TestedFunction(task_id, where, record, prompt, name, prompt + canonical, tests)
+    return TestedFunction(task_id, where, record, prompt, name, prompt + canonical, tests, by_own_solution=True)
 
 
 def _mbpp_script(record: Record, name: str, solution: str) -> str:

@@ -285,8 +285,8 @@ def _unproven(problem: Problem) -> str:
     if not problem.trusts_solution:
         where = "passes its tests in one process with them only"
         return f"{problem.where}: the problem's own solution {where}, so nothing is known"
-    way_out = "" if problem.may_share else "; --in-process runs such tests in the program's process"
-    return f"{problem.where}: the problem's own solution does not pass its tests here, so nothing is known{way_out}"
+    unknown = "the problem's own solution does not pass its tests here, so nothing is known"
+    return "; ".join(filter(None, [f"{problem.where}: {unknown}", problem.way_out]))
 
 
 _NONE = NoProblem("")

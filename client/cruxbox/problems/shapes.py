@@ -60,6 +60,12 @@ class Problem(ABC):
         return frozenset()
 
     @property
+    def imports(self) -> frozenset[str]:
+        """Modules beside those that its own tests do not run without: where one is missing, nothing is known of its
+        samples."""
+        return frozenset()
+
+    @property
     def preloads(self) -> frozenset[str]:
         """Modules that are worth importing once, and not by every worker, where the server is the command's own."""
         return self.needs
@@ -80,6 +86,11 @@ class Problem(ABC):
     def may_share(self) -> bool:
         """May the tests of such a problem run in the program's process?"""
         return False
+
+    @property
+    def way_out(self) -> str:
+        """What may be done where its own solution, which is one, does not pass; "" for nothing."""
+        return ""
 
 
 @dataclass(frozen=True, eq=False)
