@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 from containers_by_hand import ROOM, Ends, numpy, u32
-from cruxcell.values import containers, stdlib, transfer
+from cruxcell.values import containers, dicts, stdlib, transfer
 from cruxcell.values.canonical import TooLarge
-from cruxcell.values.containers import Containers, Garbled, base_of, dict_base, dict_tags
+from cruxcell.values.containers import Containers, Garbled, base_of
+from cruxcell.values.dicts import dict_base, dict_tags, pairs_of
 from cruxcell.values.reader import Reader
 from cruxcell.values.writer import Writer
 
@@ -124,6 +125,30 @@ def test_names_alone_make_no_container_of_another_module():
 def test_the_dicts_of_collections_are_known_before_anything_imports_it(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delitem(sys.modules, "collections")
     assert sorted(kind.__name__ for kind in dict_tags()) == ["Counter", "OrderedDict", "defaultdict"]
+
+
+class Hashed:
+    hash = 1
+
+    def __hash__(self):
+        return self.hash
+
+
+def test_an_ordered_dict_is_read_where_nothing_is_asked_and_in_the_order_of_its_keys(monkeypatch: pytest.MonkeyPatch):
+    first, second = Hashed(), Hashed()
+    ordered = OrderedDict([(first, 1), (second, 2)])
+    ordered.move_to_end(first)
+    looks: list[object] = []
+
+    def look(function):
+        looks.append(function)
+        return function()
+
+    monkeypatch.setattr(dicts, "unasked", [look])
+    assert (pairs_of({first: 1}), looks) == ([(first, 1)], [])
+    assert (pairs_of(ordered), len(looks)) == ([(second, 2), (first, 1)], 1)
+    second.hash = 2  # where it is no longer to be found, the order in which they came is left
+    assert pairs_of(ordered) == [(first, 1), (second, 2)]
 
 
 # ---- numbers -------------------------------------------------------------------------

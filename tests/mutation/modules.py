@@ -312,6 +312,7 @@ TESTS = {
     "cruxcell/values/containers.py": [
         *_PLAIN, *_VIEWS, "fuzz/test_fuzz_bytes.py", "cell/test_room.py", "cell/test_unchanged.py", *_PAIRS,
     ],
+    "cruxcell/values/dicts.py": [*_PLAIN, *_PAIRS],
     "cruxcell/values/made_tables.py": [*_TABLES, "cell/test_tables_of_all_kinds.py"],
     "cruxcell/values/reader.py": [*_PLAIN, "fuzz/test_fuzz_bytes.py", *_PAIRS],
     "cruxcell/values/formulas.py": ["cell/test_formulas.py"],

@@ -7,7 +7,8 @@ a table of a candidate's with an object of the candidate's in it is an object, t
 import sys
 
 from cruxcell.values.canonical import NotPlain, TooLarge
-from cruxcell.values.containers import Containers, base_of, dict_base, items_of
+from cruxcell.values.containers import Containers, base_of, items_of
+from cruxcell.values.dicts import pairs_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,8 +81,7 @@ def _inside(value):
         return _in_table(value)
     base = base_of(kind)
     if base is dict:
-        pairs = list(dict_base(kind).items(value))
-        return [each for pair in pairs for each in pair] + [getattr(value, "default_factory", None)] * (
+        return [each for pair in pairs_of(value) for each in pair] + [getattr(value, "default_factory", None)] * (
             kind is not dict
         )
     return list(items_of(base, value)) if base is list or base is set or base == "deque" else None

@@ -1,12 +1,12 @@
 """The containers that both halves of a pair share, and the detection of changes in them."""
 
-import sys
 from _operator import is_ as _is
 from gc import get_referents
 from sys import getrecursionlimit, getrefcount, setrecursionlimit, version_info
 
 from cruxcell.values import arrays, images, sparse, stdlib, tables, views
 from cruxcell.values.canonical import TooLarge
+from cruxcell.values.dicts import dict_base, is_in_order, keys_and_values, pairs_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -263,8 +263,7 @@ def put_anew(value):
         set.clear(value)
         set.update(value, items)
     else:
-        base = dict_base(type(value))
-        pairs = list(base.items(value))
+        base, pairs = dict_base(type(value)), pairs_of(value)
         base.clear(value)
         for key, item in pairs:
             base.__setitem__(value, key, item)
@@ -280,8 +279,7 @@ def _snapshot(value):
         items = items_of(kind, value)
         return frozenset([id(item) for item in items]), items
     if kind is dict:
-        base = dict_base(type(value))
-        return list(base.keys(value)), list(base.values(value))
+        return keys_and_values(value)
     if kind is bytearray:
         return bytes(value)
     return _STATES[kind](value) if kind in _STATES else None
@@ -327,9 +325,8 @@ def _differs(value, before):
         return bool(list.__len__(value) != len(before)) or not _same(list.__iter__(value), before)
     if kind is dict:
         keys, values = before
-        base = dict_base(type(value))
-        same = len(keys) == dict.__len__(value) and _same(base.keys(value), keys) and _same(base.values(value), values)
-        return not same
+        now = (dict.keys(value), dict.values(value)) if is_in_order(value) else keys_and_values(value)
+        return len(keys) != dict.__len__(value) or not (_same(now[0], keys) and _same(now[1], values))
     if kind is set:
         return set.__len__(value) != len(before[0]) or any(id(item) not in before[0] for item in set.__iter__(value))
     if kind == "deque":
@@ -376,18 +373,3 @@ def base_of(kind):
 
 # By the addresses of classes: a metaclass may say that a class equals another, or has no hash.
 _BASES = {id(list): list, id(dict): dict, id(set): set, id(bytearray): bytearray, id(tuple): "", id(frozenset): ""}  # type: dict[int, Any]
-
-
-def dict_tags():
-    # type: () -> dict[Any, bytes]
-    collections = sys.modules.get("collections") or __import__("collections")
-    return {collections.OrderedDict: b"O", collections.Counter: b"C", collections.defaultdict: b"D"}
-
-
-def dict_base(kind):
-    # type: (type) -> Any
-    """The class whose methods read and fill a dict: an OrderedDict keeps an order of its own."""
-    if kind is dict:  # as nearly all: a zygote that needs no `collections` does not import it for them
-        return dict
-    tags = set(map(id, dict_tags()))
-    return next((cls for cls in kind.__mro__ if id(cls) in tags), dict)

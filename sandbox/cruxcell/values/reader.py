@@ -9,9 +9,9 @@ from cruxcell.values.containers import (
     Containers,  # noqa: F401 - in type comments
     Garbled,
     base_of,
-    dict_base,
     with_room,
 )
+from cruxcell.values.dicts import dict_base
 from cruxcell.values.writer import FACTORIES
 
 TYPE_CHECKING = False

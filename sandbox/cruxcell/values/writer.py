@@ -8,11 +8,10 @@ from cruxcell.values.containers import (
     MAX_DEPTH,
     Containers,  # noqa: F401 - in type comments
     base_of,
-    dict_base,
-    dict_tags,
     items_of,
     items_of_list,
 )
+from cruxcell.values.dicts import dict_tags, pairs_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -164,7 +163,7 @@ class Writer:
             self.containers.write(value)
         kind = base_of(type(value))
         if kind is dict:
-            pairs = list(dict_base(type(value)).items(value))  # another thread may go on with it
+            pairs = pairs_of(value)  # another thread may go on with it
             self.parts.append(_u32.pack(len(pairs)))
             for key, item in pairs:
                 self.value(key, depth + 1)

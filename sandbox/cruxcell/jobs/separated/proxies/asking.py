@@ -21,6 +21,7 @@ from cruxcell.jobs.separated.proxies.facts import (
     now,
     operands_of,
     standing_of,
+    with_hash,
 )
 from cruxcell.jobs.separated.proxies.operations import ARITHMETIC, DESCRIPTORS, SPECIAL, STEADY, mro_of, own_of
 from cruxcell.jobs.separated.proxies.placing import hash_meanwhile, is_reading
@@ -158,7 +159,7 @@ def hashed(plain, is_value):
         # type: (Any) -> int
         if is_reading():
             return int(plain(self)) if is_value else hash_meanwhile(self, plain(self))
-        found = int(LINK[0].ask("special", self, "__hash__"))
+        found = with_hash(self, int(LINK[0].ask("special", self, "__hash__")))
         return int(plain(self)) if is_value else found
 
     method.__name__ = "__hash__"

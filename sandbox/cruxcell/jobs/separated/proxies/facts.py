@@ -54,6 +54,7 @@ class Opaque(object):
     __slots__ = (
         "__weakref__",
         "_remote_handed",
+        "_remote_hash",
         "_remote_made_of",
         "_remote_number",
         "_remote_standing",
@@ -62,8 +63,8 @@ class Opaque(object):
     )
 
 
-_SLOTS = ("number", "standing", "time", "made_of", "value", "handed")
-_NUMBER, _STANDING, _TIME, _MADE_OF, _VALUE, _HANDED = (vars(Opaque)["_remote_" + each] for each in _SLOTS)
+_SLOTS = ("number", "standing", "time", "made_of", "value", "handed", "hash")
+_NUMBER, _STANDING, _TIME, _MADE_OF, _VALUE, _HANDED, _HASH = (vars(Opaque)["_remote_" + each] for each in _SLOTS)
 del Opaque.__slots__
 
 _MADE_HERE = "an object of class %s was made in the test's process, by object.__new__: require IN_PROCESS"
@@ -151,6 +152,23 @@ def fixed_value(value, make):
         made = make(value)
         _VALUE.__set__(value, made)
         return made
+
+
+def with_hash(value, found):
+    # type: (Any, int) -> int
+    """`found`, which is the hash of `value` by now."""
+    if is_opaque(value):
+        _HASH.__set__(value, found)
+    return found
+
+
+def last_hash(value, instead):
+    # type: (Any, int) -> int
+    """The hash of an opaque object when it was last asked for; `instead` where it never was."""
+    try:
+        return int(_HASH.__get__(value)) if is_opaque(value) else instead
+    except AttributeError:
+        return instead
 
 
 def has_come(value, asked):

@@ -10,7 +10,8 @@ from cruxcell.jobs.separated.proxies.facts import address_of, is_opaque
 from cruxcell.jobs.separated.proxies.item_by_item import items_of
 from cruxcell.jobs.separated.proxies.readings import text_of
 from cruxcell.values.canonical import NotPlain, TooLarge, canon
-from cruxcell.values.containers import CONTAINERS, dict_base
+from cruxcell.values.containers import CONTAINERS
+from cruxcell.values.dicts import dict_base
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

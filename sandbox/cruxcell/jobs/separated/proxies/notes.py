@@ -22,7 +22,8 @@ from cruxcell.jobs.separated.proxies.library_values import fix_values, given_by,
 from cruxcell.jobs.separated.proxies.matching import ATOMS
 from cruxcell.jobs.separated.proxies.remote import class_of_alias, is_class_of_proxies
 from cruxcell.values import owned
-from cruxcell.values.containers import CONTAINERS, dict_base
+from cruxcell.values.containers import CONTAINERS
+from cruxcell.values.dicts import dict_base
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

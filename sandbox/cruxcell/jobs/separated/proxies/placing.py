@@ -8,9 +8,10 @@ would equal that of this and another.
 
 from _thread import get_ident as _get_ident
 
-from cruxcell.jobs.separated.proxies.facts import number_of
+from cruxcell.jobs.separated.proxies.facts import last_hash, number_of
 from cruxcell.jobs.separated.proxies.runs import LINK
 from cruxcell.values.containers import base_of, put_anew
+from cruxcell.values.dicts import unasked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -96,13 +97,32 @@ def _are_equal(one, other):
     return bool(one == other)
 
 
+def _without_asking(function):
+    # type: (Callable[[], Any]) -> Any
+    """`function()`, where this thread has those hashes that were asked for last."""
+    _looking.append(_get_ident())
+    try:
+        return function()
+    finally:
+        _looking.remove(_get_ident())
+
+
+_looking = []  # type: list[int]
+unasked[0] = _without_asking
+
+
 def is_reading():
     # type: () -> bool
-    """Is this thread in the midst of a message?"""
-    return bool(_under_way) and _under_way[-1][1] == _get_ident()
+    """Is this thread in the midst of a message, or of a look at what it has to say in one?"""
+    return (bool(_under_way) and _under_way[-1][1] == _get_ident()) or _is_looking()
+
+
+def _is_looking():
+    # type: () -> bool
+    return bool(_looking) and _get_ident() in _looking
 
 
 def hash_meanwhile(value, instead):
     # type: (object, int) -> int
     """The hash of what is put into a container meanwhile; `instead` of one that is not known."""
-    return _under_way[-1][0].hash_of(value, instead)
+    return last_hash(value, instead) if _is_looking() else _under_way[-1][0].hash_of(value, instead)
