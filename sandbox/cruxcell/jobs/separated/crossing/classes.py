@@ -66,8 +66,12 @@ def told_of(cls):
     return [name for name in offered(cls) if name not in OPERATORS or not is_inherited(name)]
 
 
-# Abstract classes that a class is only one of if it is derived from them.
+# Abstract classes that a class is only one of if it is derived from them, or from one of these types.
 _ABSTRACT = frozenset(["Mapping", "MutableMapping", "Sequence", "MutableSequence", "Set", "MutableSet"])
+_REGISTERED = {dict: "MutableMapping", frozenset: "Set", set: "MutableSet"}  # type: dict[Any, str]
+_REGISTERED.update(
+    {**dict.fromkeys([bytes, str, tuple], "Sequence"), **dict.fromkeys([bytearray, list], "MutableSequence")}
+)
 
 # Classes that say what a class is for, by the modules that have them.
 _MARKS = {
@@ -83,6 +87,8 @@ def abstract_bases(cls):
     """Which of these a class is derived from; and whether its class has a say in what is one of it."""
     bases = [each for each in mro_of(cls) if each.__module__ in _HAVE_ABSTRACT]
     found = [each.__name__ for each in bases if each.__name__ in {*_ABSTRACT, *_MARKS} and is_stdlib(each)]
+    if plain_base(cls) is None:  # else it is derived from that type in the other half, too
+        found += [name for kind, name in _REGISTERED.items() if any(each is kind for each in mro_of(cls))]
     decides = any(name in own_of(each) for each in mro_of(type(cls)) if each is not type for name in CHECKS)
     return [*found, *([_DECIDES] if decides else ()), *said_by_metaclass(cls)]
 
@@ -103,7 +109,7 @@ def register(cls, names):
     """Have a class that was made here be one of the abstract classes, among `names`, that its own is derived from."""
     for name in names:
         if name in _ABSTRACT:
-            getattr(sys.modules["collections.abc"], name).register(cls)
+            getattr(__import__("collections.abc").abc, name).register(cls)
         elif name in _MARKS:
             _mark(cls, getattr(__import__(_MARKS[name]), name, None))
         elif name == _DECIDES and LINK[0].is_test:
