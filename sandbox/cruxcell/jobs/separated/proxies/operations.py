@@ -228,7 +228,7 @@ def may_get(target, name):
         is_named = name in _OF_NAMED_TUPLES and issubclass(class_of(target), tuple)
         has_data = name == "__dict__" and not is_class(target)
         has_data = has_data and (kind is _FUNCTION or not _stands_for_a_function(target))
-        is_asked_for = name.startswith(OF_ESTIMATORS) or name in ("__name__", "__qualname__", "__doc__")
+        is_asked_for = name.startswith(OF_ESTIMATORS) or name in ("__name__", "__qualname__", "__doc__", "__module__")
         return (
             is_named
             or has_data

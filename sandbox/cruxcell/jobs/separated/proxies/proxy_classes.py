@@ -78,7 +78,7 @@ def make_class(  # noqa: PLR0917 - what a class is written as
     namespace.update(library_values.reckoned(offers, namespace))
     namespace.update(_called_by_name(is_opaque))
     if stands_for is not None:
-        namespace.update(_of_known_class(stands_for))
+        namespace.update(_of_known_class(stands_for, module))
     owned = own_names(family)
     namespace = {each: value for each, value in namespace.items() if each not in owned}
     namespace["__qualname__"] = (qualified or name).replace("\0", "")[:400]
@@ -147,12 +147,12 @@ def _own_of_value(base, names):
     return found
 
 
-def _of_known_class(stands_for):
-    # type: (object) -> dict[str, Any]
+def _of_known_class(stands_for, module):
+    # type: (object, str) -> dict[str, Any]
     """What an object has that says it is of a class of the standard library."""
     found = {"__class__": property(lambda _self: stands_for)}  # type: dict[str, Any]
     if stands_for is FUNCTION_TYPE:  # a decorator's, say, among the methods of a class of this half
-        found["__get__"] = _bound
+        found.update(__get__=_bound, __module__=_ModuleOf(module))
         if LINK[0].is_test:  # doctest looks whether they are those of the script
             found["__globals__"] = property(lambda _self: {})
         else:
@@ -160,6 +160,16 @@ def _of_known_class(stands_for):
     elif stands_for is METHOD_TYPE and not LINK[0].is_test:
         found["__func__"] = property(FunctionOf)
     return found
+
+
+class _ModuleOf(str):
+    """Of a class for functions its module; of a function what that says: one has another's by `functools.wraps`."""
+
+    __slots__ = ()
+
+    def __get__(self, function, _owner=None):
+        # type: (object, object) -> Any
+        return LINK[0].ask("get", function, "__module__")
 
 
 def _called_by_name(is_opaque):
