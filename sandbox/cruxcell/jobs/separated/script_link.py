@@ -11,7 +11,8 @@ from cruxcell.jobs.separated.exchange import permissions
 from cruxcell.jobs.separated.exchange.alongside import Alongside
 from cruxcell.jobs.separated.exchange.leaving import Leaving
 from cruxcell.jobs.separated.exchange.link import QUIET, TOO_LARGE, VALUE, Broken, Link, Unsent, connect
-from cruxcell.jobs.separated.exchange.partners import Partners, may_begin
+from cruxcell.jobs.separated.exchange.one_thread import may_begin
+from cruxcell.jobs.separated.exchange.partners import Partners
 from cruxcell.jobs.separated.exchange.refills import Refills
 from cruxcell.jobs.separated.exchange.steady import Steady
 from cruxcell.jobs.separated.followed import follow_what_is_named

@@ -1,5 +1,7 @@
 """Questions of one thread, where no others can be started: who waits for an answer serves the other half meanwhile."""
 
+from _thread import stack_size as _stack_size
+
 from cruxcell.jobs.separated.exchange.line import collect_again, collect_not, collects_garbage
 from cruxcell.values.containers import with_room
 
@@ -104,3 +106,11 @@ def undisturbed(function, *arguments):
     finally:
         if collects:
             collect_again()
+
+
+def may_begin():
+    # type: () -> bool
+    """Is this a worker that may start others? Its zygote has set how large their stacks are."""
+    size = _stack_size()  # which is none from now on
+    _stack_size(size)
+    return size != 0

@@ -38,6 +38,7 @@ _FIRST = 0  # the number of the test's first thread, and of its partner
 _NOBODY = -1  # the address or number of no thread
 _THREAD, _QUESTION = 1, 2  # places in an entry
 _PLACES = 4 * MOST_THREADS  # who takes that of a thread that has ended has a number that is so much higher
+_STACK_BYTES = 2 << 20  # of the thread that reads: another as large as the program's own may not fit into its memory
 _MOST_WAITING = 64  # questions that nobody has begun to serve: a thread asks one at a time, finalizers apart
 
 
@@ -72,11 +73,14 @@ class Partners:
         # type: () -> bool
         """Read from now on, if threads can be started."""
         line = self._link.line
+        programs = _stack_size(_STACK_BYTES)
         try:
             line.share()
             _start_new_thread(self._read_on, ())
         except RuntimeError:
             line.is_shared = False
+        finally:
+            _stack_size(programs)
         return line.is_shared
 
     def may_rest(self):
@@ -392,9 +396,3 @@ class Partners:
                 for entry in self._idle:
                     entry[0].release()
                 del self._idle[:]
-
-
-def may_begin():
-    # type: () -> bool
-    """Is this a worker that may start threads? Its zygote has set how large their stacks are."""
-    return _stack_size() != 0
