@@ -15,6 +15,7 @@ from cruxbox.client import Client
 from cruxbox.errors import DataError
 from cruxbox.model import Limits
 from cruxbox.problems.functions import TestedFunction
+from cruxbox.problems.packages import with_packages
 from cruxbox.problems.reading import sample_of
 from cruxbox.problems.results import marks_of, mean_pass_at_k
 from cruxbox.problems.running import Runner, Way
@@ -70,7 +71,7 @@ class CodeEval:
             numbers = f"{len(predictions)} lists of predictions, {len(references)} references"
             raise DataError(f"the numbers of problems differ: {numbers}")
         problems = {str(at): _problem(at, test) for at, test in enumerate(references)}
-        samples = list(self._samples(predictions, problems))
+        samples = with_packages(self._client, problems, list(self._samples(predictions, problems)))
         limits = Limits(cpu_ms=max(1, round(timeout * 1000)))
         way = Way.up_to(self._client.info().maximum_limits, limits)
         fields = dict(Runner(self._client, problems, way).run(list(enumerate(samples))))

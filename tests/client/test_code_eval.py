@@ -49,6 +49,11 @@ def test_what_no_candidate_has_a_part_in_leaves_n(server):
     assert results[0][0][1]["result"].startswith("invalid: reference 0: ")
 
 
+def test_nothing_is_known_where_the_runtime_lacks_a_package(server):
+    scores, results = CodeEval(server).compute(references=[f"import numpy\n{ADD}"], predictions=[[RIGHT]], k=[1])
+    assert (scores, results[0][0][1]["passed"]) == ({}, None)
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "sentence"),
     [

@@ -63,6 +63,17 @@ RIGHT_AND_WRONG = [
 ]
 
 
+NEEDS = {"entry_point": "f", "test": "import {}\n\ndef check(candidate):\n    assert candidate() == 1\n"}
+
+
+@pytest.mark.parametrize("package", ["numpy", "nowhere_to_be_found"])
+def test_nothing_is_known_where_a_test_needs_a_package_that_the_runtime_lacks(server, package):
+    problem = {**NEEDS, "test": NEEDS["test"].format(package)}
+    [fields] = Reward(server).judge([chat("def f():\n    return 1")], [problem])
+    assert fields["passed"] is None
+    assert fields["result"] == f"invalid: the tests import {package}, which the default runtime does not have"
+
+
 @pytest.mark.parametrize("as_text", [False, True], ids=["objects", "texts"])
 def test_completions_of_every_benchmark(server, as_text):
     problems, completions, rewards = zip(*RIGHT_AND_WRONG)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from cruxbox.cli.running import Running
 from cruxbox.client import Client
 from cruxbox.errors import InvalidRequest
-from cruxbox.model import CallCheck, Task
-from cruxbox.problems.shapes import NoProblem, Problem, Problems, Sample
+from cruxbox.problems.packages import Lacking, lacking, missing_of, not_there, problem_of, refused
+from cruxbox.problems.shapes import Problems, Sample
 
 # What an interpreter says that a server can use.
 _YES = b"yes"
@@ -21,8 +21,6 @@ _WHICH = "import sys; print(end='yes' if sys.implementation.name == 'cpython' an
 _PATIENCE_S = 60.0
 _ASKED_AT_ONCE = 8
 _SHOWN = 200  # characters of the name of a runtime, which may be a path
-_NONE = NoProblem("")
-_HAS = "import importlib.util\n\n\ndef has(name):\n    return importlib.util.find_spec(name) is not None\n"
 
 
 class Whereabouts:
@@ -58,16 +56,16 @@ class Whereabouts:
         """
         known = {one.name for one in client.info().runtimes}
         samples = [self._on_runtime(each, known) for each in self._samples]
-        lacking = self._lacking(client, samples)
-        if lacking and not self._column:
-            [(runtime, names)] = lacking.items()
-            needed = frozenset().union(*(self._problem_of(each).needs for each in samples))
+        found = lacking(client, self._problems, samples, self.running.runtime)
+        if found and not self._column:
+            [(runtime, names)] = found.items()
+            needed = frozenset().union(*(problem_of(each, self._problems).needs for each in samples))
             if missing := [name for name in names if name in needed]:
                 raise InvalidRequest(
-                    f"{_not_there(missing, runtime)}; name an interpreter that has it with --python PATH, or a runtime "
+                    f"{not_there(missing, runtime)}; name an interpreter that has it with --python PATH, or a runtime "
                     "of the server with --runtime (cruxbox runtimes)."
                 )
-        return [self._with_packages(each, lacking) for each in samples]
+        return [self._with_packages(each, found) for each in samples]
 
     def _on_runtime(self, sample: Sample, known: set[str]) -> Sample:
         if not self._column or sample.fault:
@@ -85,39 +83,10 @@ class Whereabouts:
             fault = f"{sample.runtime[:_SHOWN]!r} {what}"
         return replace(sample, fault=fault, counts=False)
 
-    def _lacking(self, client: Client, samples: Iterable[Sample]) -> dict[str, list[str]]:
-        """By runtime, the packages that it does not have and tests import: what needs them would fail in every test."""
-        wanted: dict[str, set[str]] = {}
-        for sample in samples:
-            wanted.setdefault(self._runtime_of(sample), set()).update(self._needs(sample))
-        asked = [(runtime, sorted(names)) for runtime, names in wanted.items() if names]
-        tasks = [Task(_HAS, [CallCheck(f"has({name!r})", "True") for name in names], runtime=r) for r, names in asked]
-        verdicts = iter(client.check(tasks) if tasks else [])
-        found = {runtime: [name for name in names if next(verdicts).passed is False] for runtime, names in asked}
-        return {runtime: names for runtime, names in found.items() if names}
-
-    def _with_packages(self, sample: Sample, lacking: Mapping[str, Sequence[str]]) -> Sample:
-        runtime = self._runtime_of(sample)
-        missing = sorted(self._needs(sample).intersection(lacking.get(runtime, ())))
-        if not missing:
-            return sample
+    def _with_packages(self, sample: Sample, found: Lacking) -> Sample:
+        runtime = sample.runtime or self.running.runtime
         path = next((path for path, name in self._names.items() if name == runtime), runtime)
-        return replace(sample, fault=_not_there(missing, path), counts=False)
-
-    def _runtime_of(self, sample: Sample) -> str:
-        return sample.runtime or self.running.runtime
-
-    def _needs(self, sample: Sample) -> frozenset[str]:
-        problem = self._problem_of(sample)
-        return problem.needs | problem.imports
-
-    def _problem_of(self, sample: Sample) -> Problem:
-        return self._problems.get(sample.task_id, _NONE) if not sample.fault else _NONE
-
-
-def _not_there(missing: Sequence[str], runtime: str) -> str:
-    which = f"the runtime {runtime[:_SHOWN]!r}" if runtime else "the default runtime"
-    return f"the tests import {', '.join(missing[:10])}, which {which} does not have"
+        return refused(sample, missing_of(sample, self._problems, found, self.running.runtime), path)
 
 
 def _interpreters(paths: Sequence[str]) -> list[str]:
