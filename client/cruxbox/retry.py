@@ -102,9 +102,15 @@ def _meaning(failure: Failure) -> str:
     return next((meant for told, meant in _MEANINGS.items() if told in failure.details), "")
 
 
-_CLOSED = "it closed the connection. Does it expect TLS? Then pass tls=Tls(), or set CRUXBOX_TLS=1 or CRUXBOX_TLS_CA"
+_CLOSED = (
+    "it closed the connection. Does it expect TLS? Then pass tls=Tls(), or set CRUXBOX_TLS=1 or CRUXBOX_TLS_CA. Or a "
+    "certificate of the client's that it knows, not an expired one? Then pass tls=Tls(cert=FILE, key=FILE), or set "
+    "CRUXBOX_TLS_CERT and CRUXBOX_TLS_KEY"
+)
 _MEANINGS = {
     "WRONG_VERSION_NUMBER": "it does not speak TLS; leave tls= out, or unset CRUXBOX_TLS and CRUXBOX_TLS_CA",
+    "certificate has expired": "its certificate, or that of its authority, has expired by the clock here",
+    "certificate is not yet valid": "its certificate, or that of its authority, is not yet valid by the clock here",
     "CERTIFICATE_VERIFY_FAILED": "its certificate is not of an authority known here: name that by tls=Tls(ca=FILE) or "
     "CRUXBOX_TLS_CA",
     **dict.fromkeys(

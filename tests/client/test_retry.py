@@ -143,6 +143,13 @@ def test_a_call_that_was_broken_off_or_refused_has_reached_a_server(code, detail
             "SSL_ERROR_SSL: OPENSSL_internal:WRONG_VERSION_NUMBER: OK",
             ": it does not speak TLS; ",
         ),
+        ("UNAVAILABLE", "ipv4:1.2.3.4:5: Socket closed", "Then pass tls=Tls(cert=FILE, key=FILE)"),
+        ("UNAVAILABLE", "CERTIFICATE_VERIFY_FAILED: certificate has expired", ", has expired by the clock here ("),
+        (
+            "UNAVAILABLE",
+            "CERTIFICATE_VERIFY_FAILED: certificate is not yet valid",
+            ", is not yet valid by the clock here (",
+        ),
         (
             "UNAVAILABLE",
             "SSL_ERROR_SSL: CERTIFICATE_VERIFY_FAILED: OK",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import subprocess
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -75,6 +76,10 @@ def test_files_that_are_wrong_are_named(tmp_path: Path):
         Certificates(config(none, key))
     with pytest.raises(ConfigError, match=rf"^--tls-cert {cert} and --tls-key {other}: KEY_VALUES_MISMATCH"):
         Certificates(config(cert, other))
+    locked = tmp_path / "locked.key"
+    subprocess.run(["openssl", "ec", "-in", key, "-aes256", "-passout", "pass:x", "-out", locked], check=True)
+    with pytest.raises(ConfigError, match=rf"--tls-key {locked}: .* without a password$"):
+        Certificates(config(cert, locked))
     with pytest.raises(ConfigError, match=rf"^--tls-client-ca {none}: NO_CERTIFICATE"):
         Certificates(config(cert, key, none))
 

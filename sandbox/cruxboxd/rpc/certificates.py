@@ -79,7 +79,7 @@ class Certificates:
     def _check(self) -> None:
         """Raises ConfigError for files of the wrong content."""
         found = self._pair
-        otherwise = "they are no PEM files of a certificate and its key"
+        otherwise = "they are no PEM files of a certificate and its key, without a password"
         check = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         try:
             check.load_cert_chain(self._cert, self._key, password="")  # asks nobody: a key under a password is an error
