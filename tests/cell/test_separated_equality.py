@@ -287,24 +287,34 @@ def test_who_does_not_say_what_objects_hold_has_none_that_are_equal(other: Candi
 def test_a_set_that_the_program_gives_holds_no_two_equal_objects(monkeypatch: pytest.MonkeyPatch):
     gone: list[str] = []
     monkeypatch.setattr(placing, "LINK", [SimpleNamespace(gone=gone.append)])
-    monkeypatch.setattr(placing, "number_of", id)
     same, other = [Always(), Always()], [object(), object()]
-    cases: list[tuple[list[Any], bool]] = [(other, False), (same[:1], False), (same, True)]
+    cases: list[tuple[list[Any], bool]] = [(other, False), (same, True), ([(1, each) for each in same], True)]
     for values, is_gone in cases:
         gone.clear()
-        placing._look_for_equals(values, dict.fromkeys(map(id, values), 7), [values])
+        placing._look_for_equals(values)
         assert bool(gone) is is_gone
+        assert placing.LINK[0].hashed == 0
 
 
-def test_no_hash_is_asked_for_again_where_two_may_be_equal(monkeypatch: pytest.MonkeyPatch):
-    gone: list[str] = []
-    monkeypatch.setattr(placing, "LINK", [SimpleNamespace(gone=gone.append)])
-    monkeypatch.setattr(placing, "number_of", id)
-    values = [Always(), Always()]
-    monkeypatch.setattr(Always, "__hash__", object.__hash__)
-    placing._look_for_equals(values, dict.fromkeys(map(id, values), 7), [values])
-    assert gone
-    assert placing.LINK[0].hashed == id(values[1])
+def test_those_are_looked_at_that_have_one_hash_by_what_was_told(other: Candidate):
+    """It is not asked for again: another may be told."""
+    cls = of_a_class(other, "__eq__ __hash__")
+    one, two, three = [other.thing(cls, number, {}) for number in (5, 6, 7)]
+    place = placing.Placing()
+    place._hashes = {id(one): 4, id(two): 4, id(three): 9}
+    for held in ([one, two, three, 4], [(one, 1), (two, 1), (three, 1)]):
+        for kind in (set, dict.fromkeys):
+            holder: Any = place.during(kind, held)
+            found = place.during(placing._of_one_hash, holder)
+            assert [len(some) for some in found] == [3 if held[-1] == 4 else 2]
+    assert [each[0] for each in other.asked] == []
+
+
+def test_two_that_only_their_class_says_are_equal_are_so_where_sets_are_read(other: Candidate):
+    cls = of_a_class(other)
+    first, second = [other.thing(cls, number, {"x": 1}) for number in (5, 6)]
+    other.hashed = placing.ALL
+    assert (first == second, other.refused) == (False, True)
 
 
 def test_while_one_thread_reads_a_message_others_may_ask():

@@ -28,6 +28,7 @@ from cruxcell.jobs.separated.proxies.matching import (
     items_compared,
     pairs_at,
 )
+from cruxcell.jobs.separated.proxies.placing import ALL
 from cruxcell.jobs.separated.proxies.readings import all_shown
 from cruxcell.jobs.separated.proxies.shared_names import place_of
 from cruxcell.values.arrays import is_array_of_objects
@@ -73,7 +74,7 @@ def hold_the_same(link, one, other):
         return False
     if are_the_same:
         return True
-    if link.hashed in (number_of(one), number_of(other)):
+    if link.hashed in (ALL, number_of(one), number_of(other)):
         link.refuse(_BY_WORD % type(one).__name__)
     link.compared_by_identity = True
     return None

@@ -8,7 +8,7 @@ would equal that of this and another.
 
 from _thread import get_ident as _get_ident
 
-from cruxcell.jobs.separated.proxies.facts import last_hash, number_of
+from cruxcell.jobs.separated.proxies.facts import last_hash
 from cruxcell.jobs.separated.proxies.runs import LINK
 from cruxcell.values.containers import base_of, put_anew
 from cruxcell.values.dicts import unasked
@@ -17,6 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable  # noqa: F401 - in type comments
 
+ALL = -1  # in the place of the number of the object whose hash was asked for last
 _under_way = []  # type: list[tuple[Placing, int]]
 
 
@@ -70,31 +71,30 @@ class Placing:
             try:
                 for holder in holders:
                     self.during(put_anew, holder)
+                alike = [some for holder in holders for some in self.during(_of_one_hash, holder)]
             finally:
                 self._hashes = None
             if LINK[0].is_test:
-                _look_for_equals([each for each in waiting if id(each) in hashes], hashes, holders)
+                for some in alike:
+                    _look_for_equals(some)
 
 
-def _look_for_equals(values, hashes, holders):
-    # type: (list[Any], dict[int, int], list[Any]) -> None
-    """Is one of the holders no set, or no dict?"""
-    alike = {}  # type: dict[int, dict[int, Any]]
-    for each in values:
-        alike.setdefault(hashes[id(each)], {})[id(each)] = each
-    for some in [each for each in alike.values() if len(each) > 1]:
-        for holder in holders:
-            held = [some[number] for number in map(id, holder) if number in some]
-            if any(_are_equal(one, other) for at, one in enumerate(held) for other in held[:at]):
-                LINK[0].gone("the candidate gives a set or dict that holds two equal objects")
+def _of_one_hash(holder):
+    # type: (Any) -> list[list[Any]]
+    """Of what is in a set or dict those that have a hash in common, by what was told: another may be told by and by."""
+    alike = {}  # type: dict[int, list[Any]]
+    for each in base_of(type(holder)).__iter__(holder):
+        alike.setdefault(hash(each), []).append(each)
+    return [some for some in alike.values() if len(some) > 1]
 
 
-def _are_equal(one, other):
-    # type: (Any, Any) -> bool
-    """As where one of them comes into a set: by the hash that was told, which may be another when it is asked for
-    again."""
-    LINK[0].hashed = number_of(one)
-    return bool(one == other)
+def _look_for_equals(some):
+    # type: (list[Any]) -> None
+    """Are two of these, which have one hash in a set or dict, equal? In tuples, too. Then it is none."""
+    LINK[0].hashed = ALL
+    if any(one == other for at, one in enumerate(some) for other in some[:at]):
+        LINK[0].gone("the candidate gives a set or dict that holds two equal objects")
+    LINK[0].hashed = 0
 
 
 def _without_asking(function):
