@@ -19,6 +19,7 @@ _NO_PLACE = "can't start new thread"
 _does_with_few = set()  # type: set[int]  # the threads in which a pool wants one more
 _turn = _thread.allocate_lock()  # of who waits, while others wait for that: to look all the time takes CPU time
 _full = [0]  # as many threads as there were when one had waited in vain
+_last = [0]  # as many as there were with the last one that was started
 _unjoined = set()  # type: set[Any]  # handles, from 3.13 on
 _MOST_UNJOINED = 32
 
@@ -46,13 +47,21 @@ def _waiting(own, handle, place):
     # type: (Any, Any, str) -> Any
     def start(self):
         # type: (Any) -> None
+        patience = _PATIENCE
         while True:
+            running = _thread._count()
             try:
                 own(self)
+                _last[0] = running + 1
                 break
             except RuntimeError as error:
-                is_over = error.args != (_NO_PLACE,) or _thread.get_ident() in _does_with_few
-                if is_over or not _does_one_end(_thread._count()):
+                if error.args != (_NO_PLACE,) or _thread.get_ident() in _does_with_few:
+                    raise
+                if running < _last[0] and patience:  # the kernel has yet to let go of the stack of one that has ended
+                    patience -= 1
+                    sleep(0.001)
+                elif not _does_one_end(running):
+                    _last[0] = running
                     raise
             if handle is not None:
                 setattr(self, place, handle())  # that of one that could not be started counts as started
