@@ -15,10 +15,9 @@ from cruxbox.client import Client
 from cruxbox.errors import DataError
 from cruxbox.model import Limits
 from cruxbox.problems.functions import TestedFunction
-from cruxbox.problems.packages import with_packages
 from cruxbox.problems.reading import sample_of
 from cruxbox.problems.results import marks_of, mean_pass_at_k
-from cruxbox.problems.running import Runner, Way
+from cruxbox.problems.running import judged
 from cruxbox.problems.shapes import Problem, Sample
 
 Results = dict[int, list[tuple[int, dict[str, Any]]]]
@@ -71,16 +70,14 @@ class CodeEval:
             numbers = f"{len(predictions)} lists of predictions, {len(references)} references"
             raise DataError(f"the numbers of problems differ: {numbers}")
         problems = {str(at): _problem(at, test) for at, test in enumerate(references)}
-        samples = with_packages(self._client, problems, list(self._samples(predictions, problems)))
-        limits = Limits(cpu_ms=max(1, round(timeout * 1000)))
-        way = Way.up_to(self._client.info().maximum_limits, limits)
-        fields = dict(Runner(self._client, problems, way).run(list(enumerate(samples))))
+        samples = list(self._samples(predictions, problems))
+        fields = judged(self._client, problems, samples, Limits(cpu_ms=max(1, round(timeout * 1000))))
         results: Results = {at: [] for at in range(len(references))}
-        for at, sample in enumerate(samples):
+        for sample, own in zip(samples, fields):
             mine = results[int(sample.task_id)]
-            said = {"task_id": int(sample.task_id), "passed": fields[at]["passed"], "result": fields[at]["result"]}
+            said = {"task_id": int(sample.task_id), "passed": own["passed"], "result": own["result"]}
             mine.append((len(mine), {**said, "completion_id": len(mine)}))
-        scores = mean_pass_at_k(marks_of(samples, [fields[at] for at in range(len(samples))]), k)
+        scores = mean_pass_at_k(marks_of(samples, fields), k)
         return {f"pass@{each}": percent / 100 for each, percent in scores.items()}, results
 
     def _samples(self, predictions: Sequence[Sequence[str]], problems: dict[str, Problem]) -> Iterator[Sample]:

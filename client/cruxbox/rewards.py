@@ -20,11 +20,10 @@ from cruxbox.client import Client
 from cruxbox.errors import DataError
 from cruxbox.model import Limits, Priority, Task
 from cruxbox.problems import bigcodebench, contests, functions
-from cruxbox.problems.packages import with_packages
 from cruxbox.problems.reading import problem_or_fault, sample_of, sample_without_problem
 from cruxbox.problems.records import BadRow, Record
 from cruxbox.problems.results import Fields
-from cruxbox.problems.running import CPU_LIMIT_S, Runner, Way
+from cruxbox.problems.running import CPU_LIMIT_S, judged
 from cruxbox.problems.shapes import NoProblem, Problem, Problems, Sample
 from cruxbox.reading import NotJson, kind_of, parse_json
 
@@ -92,10 +91,7 @@ class Reward:
         samples = [
             self._sample(_text(written, at), known[name]) for at, (written, name) in enumerate(zip(completions, names))
         ]
-        samples = with_packages(self._client, known, samples)
-        way = Way.up_to(self._client.info().maximum_limits, self._limits, _first)
-        fields = dict(Runner(self._client, known, way).run(list(enumerate(samples))))
-        return [fields[at] for at in range(len(samples))]
+        return judged(self._client, known, samples, self._limits, _first)
 
     def _sample(self, written: str, problem: Problem) -> Sample:
         if isinstance(problem, NoProblem):

@@ -13,7 +13,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from cruxbox.client import Client
 from cruxbox.model import Assurance, Clock, Limits, Outcome, Task, Verdict
+from cruxbox.problems.packages import with_packages
 from cruxbox.problems.records import BadRow
 from cruxbox.problems.results import Fields, fields_of, fields_of_fault, is_of_the_test, may_be_of_the_test
 from cruxbox.problems.shapes import NoProblem, Problem, Problems, Sample, Stage
@@ -110,6 +112,28 @@ class _Course:
 
     def fields(self) -> Fields:
         return fields_of(self.problem, self.verdicts, sum(map(len, self.stages)))
+
+
+def judged(
+    client: Client,
+    problems: Problems,
+    samples: Sequence[Sample],
+    limits: Limits,
+    dressed: Callable[[Task], Task] = lambda task: task,
+) -> list[Fields]:
+    """What became of each of these samples, in order; one whose runtime lacks what its tests import is not run.
+
+    Args:
+        client: judges them.
+        problems: what they are for.
+        samples: with the runtimes that they run on.
+        limits: of a check.
+        dressed: puts the caller's own over a task.
+    """
+    samples = with_packages(client, problems, samples)
+    way = Way.up_to(client.info().maximum_limits, limits, dressed)
+    fields = dict(Runner(client, problems, way).run(list(enumerate(samples))))
+    return [fields[at] for at in range(len(samples))]
 
 
 class Runner:

@@ -46,5 +46,7 @@ unasked = [lambda function: function()]  # type: list[Callable[[Callable[[], Any
 
 def keys_and_values(value):
     # type: (Any) -> tuple[list[Any], list[Any]]
+    if is_in_order(value):
+        return list(dict.keys(value)), list(dict.values(value))
     pairs = pairs_of(value)
     return [key for key, _ in pairs], [item for _, item in pairs]

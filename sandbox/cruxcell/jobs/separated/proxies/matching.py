@@ -11,7 +11,7 @@ from cruxcell.jobs.separated.proxies.item_by_item import items_of
 from cruxcell.jobs.separated.proxies.readings import text_of
 from cruxcell.values.canonical import NotPlain, TooLarge, canon
 from cruxcell.values.containers import CONTAINERS
-from cruxcell.values.dicts import dict_base
+from cruxcell.values.dicts import dict_base, pairs_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def pairs_at(base, one, other, forms):
     # type: (Any, Any, Any, Forms) -> list[tuple[Any, Any]] | None
     """What stands at each place of both, keys among it; None where the places are not the same."""
     if base is _type_of("OrderedDict"):
-        one, other, base = list(base.items(one)), list(base.items(other)), list
+        one, other, base = pairs_of(one), pairs_of(other), list
     if base not in (set, frozenset) and not issubclass(base, dict):
         are_as_long = base.__len__(one) == base.__len__(other)
         return list(zip(base.__iter__(one), base.__iter__(other))) if are_as_long else None
@@ -116,7 +116,7 @@ def _entries(base, value):
     if not issubclass(base, dict):
         return [(each,) for each in base.__iter__(value)]
     is_counter = base is _type_of("Counter")
-    return [item for item in base.items(value) if not (is_counter and type(item[1]) is int and not item[1])]
+    return [item for item in pairs_of(value) if not (is_counter and type(item[1]) is int and not item[1])]
 
 
 def items_compared(value):
