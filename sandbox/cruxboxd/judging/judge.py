@@ -94,7 +94,7 @@ class Judge:
     ) -> None:
         self._scheduler, self._audit = scheduler, audit or Audit(0)
         self._turns = turns or Turns(lambda _tenant, _seconds: None)
-        self._beginning, self._ending = (Turns(lambda _tenant, _seconds: None, slice_s=0) for _ in range(2))
+        self._by_steps = Turns(lambda _tenant, _seconds: None, slice_s=0)
         self._seeds = (hash_seed, str(int(hash_seed) + SECOND_SEED_OFFSET))
         self._texts = TextReader(scheduler, hash_seed, self._turns)
 
@@ -104,12 +104,12 @@ class Judge:
         running: list[asyncio.Task[None]] = []
         try:
             if tasks:
-                await self._beginning.run(tasks[0].tenant, self._begin(tasks, readings, emit, running))
+                await self._by_steps.run(tasks[0].tenant, self._begin(tasks, readings, emit, running))
             await done(running)
         except BaseException:
             for work in reading:
                 work.cancel()
-            await self._ending.cancel(tasks[0].tenant, running, reading)
+            await self._by_steps.cancel(tasks[0].tenant, running, reading)
             raise
 
     def _begin(
@@ -160,7 +160,7 @@ class Judge:
 
     async def _refuse(self, task: Task, checks: Sequence[InvalidCheck], emit: Emit) -> None:
         for part in cut(checks, _REFUSED_A_PASS):
-            await self._beginning.run(task.tenant, iter(()))
+            await asyncio.sleep(0)
             for check in part:
                 await emit(task, check, invalid(check.why), None)
 

@@ -30,6 +30,7 @@ from cruxboxd.rpc.connections import Connections
 from cruxboxd.rpc.headers import MOST_HEADER_BYTES
 from cruxboxd.rpc.methods import letting_go
 from cruxboxd.rpc.tracing import Tracer
+from cruxboxd.shared.fair_loop import STRANGERS, current_tenant
 from cruxboxd.shared.observer import Observer
 from cruxboxd.shared.waiting import within
 from cruxboxd.tenancy.admission import Admission
@@ -244,6 +245,7 @@ class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
                 task=asyncio.current_task(),
             )  # fmt: skip
             current_rpc.set(rpc)
+            current_tenant.set(STRANGERS)
             self.arriving.began(rpc, header_bytes)
             try:
                 refused = await self._behaved(rpc, metadata, context, behave)
@@ -292,6 +294,7 @@ class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
         """Identified, counted and known as open. It counts until its status has left: what gRPC has of it is there as
         long, and a client that does not read takes none."""
         tenant = rpc.tenant = self._identity.tenant_of(rpc.shown)
+        current_tenant.set(tenant.name)
         if self.draining.is_set():
             raise away()
         self._admission.enter(tenant)

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import grpc
@@ -20,16 +22,60 @@ from grpc._cython import cygrpc  # type: ignore[attr-defined]
 _Server: Any = cygrpc.AioServer
 
 
+# RPCs of a method that gRPC may hand over before the server takes them on, one after the other.
+_HANDED_OVER = 16
+
+
+class _Arrivals:
+    """The RPCs of one method that gRPC has handed over. It is asked for several at a time: to ask for the next one only
+    when one has come takes five passes of the event loop for each, in which all that came after it wait.
+
+    Args:
+        ask: asks gRPC for one more; raises by its future when the server shuts down.
+    """
+
+    def __init__(self, ask: Callable[[], asyncio.Future[Any]]) -> None:
+        self._ask = ask
+        self._asked = 0
+        self._came: deque[asyncio.Future[Any]] = deque()
+        self._awaited: asyncio.Future[Any] | None = None
+
+    def next(self) -> asyncio.Future[Any]:
+        """The next one. Ask for another only when it is done."""
+        while self._asked + len(self._came) < _HANDED_OVER:
+            self._asked += 1
+            self._ask().add_done_callback(self._on_arrival)
+        if self._came:
+            return self._came.popleft()
+        self._awaited = asyncio.get_running_loop().create_future()
+        return self._awaited
+
+    def _on_arrival(self, came: asyncio.Future[Any]) -> None:
+        self._asked -= 1
+        if came.cancelled():
+            return
+        error = came.exception()
+        if self._awaited is None or self._awaited.done():
+            self._came.append(came)
+        elif error is not None:
+            self._awaited.set_exception(error)
+        else:
+            self._awaited.set_result(came.result())
+
+
 class _OfKnownMethods(_Server):  # type: ignore[misc]
     """gRPC's server, which asks `refuse` to end an RPC whose path is not registered."""
 
     refuse: Callable[[Any], Awaitable[None]]
+    arrivals: dict[bytes, _Arrivals]
 
     def _make_request_call_future(self, method: bytes | None) -> Any:
         """What gRPC waits for: the next RPC of a method; without one, of any other path, which never comes."""
-        if method is not None:
-            return super()._make_request_call_future(method)
-        return asyncio.ensure_future(self._refuse_all())
+        if method is None:
+            return asyncio.ensure_future(self._refuse_all())
+        if method not in self.arrivals:
+            self.arrivals[method] = _Arrivals(partial(super()._make_request_call_future, method))
+        return self.arrivals[method].next()
 
     async def _refuse_all(self) -> None:
         """Until the server is shut down, which ends the wait for an RPC by an error."""
@@ -70,7 +116,7 @@ def server_of_known_methods(
 
     def make(*arguments: Any) -> _OfKnownMethods:
         made = _OfKnownMethods(*arguments)
-        made.refuse = refuse
+        made.refuse, made.arrivals = refuse, {}
         return made
 
     cygrpc.AioServer = make

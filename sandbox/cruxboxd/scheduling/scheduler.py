@@ -26,6 +26,7 @@ from cruxboxd.scheduling.slow_share import SlowShare
 from cruxboxd.scheduling.taken import Taken
 from cruxboxd.settings.config import Config
 from cruxboxd.shared.observer import Observer
+from cruxboxd.shared.waiting import soon
 from cruxboxd.tenancy.tenants import HOUSE, Tenant, TenantOf
 from cruxboxd.zygotes.jobs import Job, Outlet, Result, current_outlet
 from cruxboxd.zygotes.retry import RETRY
@@ -283,7 +284,7 @@ class Scheduler:
         """Hand out jobs once everything that is about to be queued has been: then what can share a worker shows."""
         if not self._is_pump_due:
             self._is_pump_due = True
-            asyncio.get_running_loop().call_soon(self._pump)
+            soon(self._pump)
 
     def _pump(self) -> None:
         """Hand out jobs while there is somewhere to run them."""

@@ -21,6 +21,7 @@ from cruxboxd.server.process import (
 )
 from cruxboxd.server.signals import Signals
 from cruxboxd.settings.config import Config, check_config, metrics_address
+from cruxboxd.shared.fair_loop import share_loop
 from cruxboxd.telemetry.exporter import Exporter
 from cruxboxd.telemetry.logs import written_beside
 from cruxboxd.zygotes.commands import Commands
@@ -35,6 +36,7 @@ async def serve(config: Config) -> None:
     """Run the daemon until it is told to end. Before it serves, that raises CancelledError; what is wrong raises
     ConfigError or RefusedToServe."""
     protect_process(config.exit_with_parent, config.parent_pid)
+    share_loop()
     async with contextlib.AsyncExitStack() as at_end:
         signals = at_end.enter_context(Signals())
         config = _fitted(config)
