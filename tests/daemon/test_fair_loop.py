@@ -5,6 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
+import signal
+import sys
+import threading
+from collections import Counter
 from collections.abc import Callable
 from contextvars import Context
 from types import SimpleNamespace
@@ -133,6 +137,59 @@ def step_of(tenant: str, loop: asyncio.AbstractEventLoop) -> asyncio.Handle:
     context = Context()
     context.run(current_tenant.set, tenant)
     return asyncio.Handle(lambda: None, (), loop, context)
+
+
+def test_nothing_is_lost_that_other_threads_and_signals_append():
+    """Each is called once, whatever the loop is at in that moment."""
+    called, expected = Counter[str](), 0
+    switching = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    before = signal.getsignal(signal.SIGALRM)
+
+    async def steps(name: str) -> None:
+        current_tenant.set(name)
+        while not threads_are_over.is_set():
+            await asyncio.sleep(0)
+
+    def append(loop: asyncio.AbstractEventLoop, tenant: str) -> None:
+        current_tenant.set(tenant)
+        for _ in range(3_000):
+            loop.call_soon_threadsafe(called.update, [tenant])
+
+    threads_are_over = threading.Event()
+
+    async def test() -> None:
+        nonlocal expected
+        loop = asyncio.get_running_loop()
+        heard = 0
+
+        def hear(*_: object) -> None:
+            nonlocal heard
+            heard += 1
+            loop.call_soon_threadsafe(called.update, ["signal"])
+
+        signal.signal(signal.SIGALRM, hear)
+        signal.setitimer(signal.ITIMER_REAL, 0.0002, 0.0002)
+        running = [asyncio.create_task(steps(name)) for name in "abc"]
+        threads = [threading.Thread(target=Context().run, args=(append, loop, name)) for name in "abcd"]
+        for thread in threads:
+            thread.start()
+        while any(thread.is_alive() for thread in threads):
+            await asyncio.sleep(0.001)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        threads_are_over.set()
+        await asyncio.gather(*running)
+        while any(called[name] < 3_000 for name in "abcd") or called["signal"] < heard:
+            await asyncio.sleep(0.001)
+        expected = heard
+
+    try:
+        shared(test)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        sys.setswitchinterval(switching)
+    assert called == {**dict.fromkeys("abcd", 3_000), "signal": expected}
 
 
 def test_nothing_that_was_ready_is_lost_when_the_loop_is_shared():

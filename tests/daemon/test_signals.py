@@ -22,7 +22,9 @@ enter = Signals.__enter__
 
 def tell(frame, event, what):
     global left
-    if event == "c_return" and frame.f_code.co_name == "_run_once" and what.__name__ == "popleft":
+    if event == "c_return" and frame.f_code.co_name == "_run_once" and what.__name__ == "popleft" or (
+        event == "return" and frame.f_code.co_name == "popleft" and frame.f_back.f_code.co_name == "_run_once"
+    ):  # of the loop as it is, or as it is shared
         left -= 1
         if not left:
             sys.setprofile(None)

@@ -35,18 +35,22 @@ def share_loop() -> None:
     ready = getattr(loop, "_ready", None)
     if isinstance(ready, deque):
         shared = Ready()
+        loop._ready = shared  # type: ignore[attr-defined]
         while ready:
             shared.append(ready.popleft())
-        loop._ready = shared  # type: ignore[attr-defined]
 
 
 class Ready:
     """What is ready to run, in place of the deque in which asyncio's loop keeps it.
 
-    asyncio asks for the length before each pass, and then takes out as many and runs each at once.
+    asyncio asks for the length before each pass, and then takes out as many and runs each at once. Other threads and
+    handlers of signals append at any moment: that is one step of the interpreter's, and what was appended is put into
+    lines by the loop alone.
     """
 
     def __init__(self) -> None:
+        self._appended: deque[asyncio.Handle] = deque()
+        self.append = self._appended.append
         self._of_nobody: deque[asyncio.Handle] = deque()
         # What is left of the pass that runs.
         self._of_nobody_left = self._steps_left = 0
@@ -60,16 +64,19 @@ class Ready:
         self._is_running = False
         self._since = 0.0
 
-    def append(self, handle: asyncio.Handle) -> None:
-        tenant = handle._context.get(current_tenant)  # type: ignore[attr-defined]
-        if tenant is None:
-            self._of_nobody.append(handle)
-        else:
-            self._in_lines += 1
-            self._lines.setdefault(tenant, deque()).append(handle)
+    def _put_in_lines(self) -> None:
+        while self._appended:
+            handle = self._appended.popleft()
+            tenant = handle._context.get(current_tenant)  # type: ignore[attr-defined]
+            if tenant is None:
+                self._of_nobody.append(handle)
+            else:
+                self._in_lines += 1
+                self._lines.setdefault(tenant, deque()).append(handle)
 
     def popleft(self) -> asyncio.Handle:
         self._note_used()
+        self._put_in_lines()
         if self._of_nobody and self._of_nobody_left:
             self._of_nobody_left -= 1
             return self._of_nobody.popleft()
@@ -111,15 +118,17 @@ class Ready:
 
     def __len__(self) -> int:
         """How many run in the next pass, which begins now."""
+        self._put_in_lines()
         self._of_nobody_left = len(self._of_nobody)
         self._steps_left = min(self._in_lines, _STEPS if len(self._lines) > 1 else _STEPS_ALONE)
         return self._of_nobody_left + self._steps_left
 
     def __bool__(self) -> bool:
         self._note_used()  # asyncio asks before it sleeps
-        return bool(self._of_nobody or self._lines)
+        return bool(self._appended or self._of_nobody or self._lines)
 
     def clear(self) -> None:
+        self._appended.clear()
         self._of_nobody.clear()
         self._lines.clear()
         self._in_lines = 0
