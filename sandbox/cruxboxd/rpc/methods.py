@@ -24,6 +24,8 @@ _Server: Any = cygrpc.AioServer
 
 # RPCs of a method that gRPC may hand over before the server takes them on, one after the other.
 _HANDED_OVER = 16
+# Health answers strangers: what there is of it at once is bounded, so what comes at once should not look like more.
+_ONE_AT_A_TIME = b"/grpc."
 
 
 class _Arrivals:
@@ -73,6 +75,8 @@ class _OfKnownMethods(_Server):  # type: ignore[misc]
         """What gRPC waits for: the next RPC of a method; without one, of any other path, which never comes."""
         if method is None:
             return asyncio.ensure_future(self._refuse_all())
+        if method.startswith(_ONE_AT_A_TIME):
+            return super()._make_request_call_future(method)
         if method not in self.arrivals:
             self.arrivals[method] = _Arrivals(partial(super()._make_request_call_future, method))
         return self.arrivals[method].next()
