@@ -5,17 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
-import signal
 import sys
-import threading
-from collections import Counter
+from collections import deque
 from collections.abc import Callable
 from contextvars import Context
-from types import SimpleNamespace
+from types import FrameType, SimpleNamespace
 
 import pytest
 from cruxboxd.shared import fair_loop
 from cruxboxd.shared.fair_loop import STRANGERS, Ready, current_tenant, share_loop
+from hypothesis import given
+from hypothesis import strategies as st
 
 
 @pytest.fixture(name="clock")
@@ -127,69 +127,18 @@ def test_many_tenants_that_are_gone_are_forgotten(clock):
     with contextlib.closing(loop):
         for number in range(1_000):
             ready.append(step_of(f"tenant {number}", loop))
+            assert len(ready) == 1
             ready.popleft()
             clock.now += 0.2
     assert len(ready._used) < 700
     assert not ready
 
 
-def step_of(tenant: str, loop: asyncio.AbstractEventLoop) -> asyncio.Handle:
+def step_of(tenant: str | None, loop: asyncio.AbstractEventLoop) -> asyncio.Handle:
     context = Context()
-    context.run(current_tenant.set, tenant)
+    if tenant is not None:
+        context.run(current_tenant.set, tenant)
     return asyncio.Handle(lambda: None, (), loop, context)
-
-
-def test_nothing_is_lost_that_other_threads_and_signals_append():
-    """Each is called once, whatever the loop is at in that moment."""
-    called, expected = Counter[str](), 0
-    switching = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    before = signal.getsignal(signal.SIGALRM)
-
-    async def steps(name: str) -> None:
-        current_tenant.set(name)
-        while not threads_are_over.is_set():
-            await asyncio.sleep(0)
-
-    def append(loop: asyncio.AbstractEventLoop, tenant: str) -> None:
-        current_tenant.set(tenant)
-        for _ in range(3_000):
-            loop.call_soon_threadsafe(called.update, [tenant])
-
-    threads_are_over = threading.Event()
-
-    async def test() -> None:
-        nonlocal expected
-        loop = asyncio.get_running_loop()
-        heard = 0
-
-        def hear(*_: object) -> None:
-            nonlocal heard
-            heard += 1
-            loop.call_soon_threadsafe(called.update, ["signal"])
-
-        signal.signal(signal.SIGALRM, hear)
-        signal.setitimer(signal.ITIMER_REAL, 0.0002, 0.0002)
-        running = [asyncio.create_task(steps(name)) for name in "abc"]
-        threads = [threading.Thread(target=Context().run, args=(append, loop, name)) for name in "abcd"]
-        for thread in threads:
-            thread.start()
-        while any(thread.is_alive() for thread in threads):
-            await asyncio.sleep(0.001)
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        threads_are_over.set()
-        await asyncio.gather(*running)
-        while any(called[name] < 3_000 for name in "abcd") or called["signal"] < heard:
-            await asyncio.sleep(0.001)
-        expected = heard
-
-    try:
-        shared(test)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-        sys.setswitchinterval(switching)
-    assert called == {**dict.fromkeys("abcd", 3_000), "signal": expected}
 
 
 def test_nothing_that_was_ready_is_lost_when_the_loop_is_shared():
@@ -206,3 +155,77 @@ def test_nothing_that_was_ready_is_lost_when_the_loop_is_shared():
 
     asyncio.run(test())
     assert log == list(range(100))
+
+
+@pytest.mark.parametrize("tenant", ["a", "b", STRANGERS, None])
+def test_what_comes_in_between_any_two_steps_of_the_interpreter_is_not_lost(tenant):
+    """As from another thread, or from the handler of a signal: a step comes at every opcode of a pass in turn."""
+    loop = asyncio.new_event_loop()
+    with contextlib.closing(loop):
+        at, was_reached = 0, True
+        while was_reached:
+            was_reached, found = interrupted(step_of(tenant, loop), [step_of(name, loop) for name in "aab"], at)
+            assert found == 4, f"after {at} opcodes"
+            at += 1
+        assert at > 100
+
+
+def interrupted(coming: asyncio.Handle, others: list[asyncio.Handle], at: int) -> tuple[bool, int]:
+    """A pass of `others`, where `coming` comes after so many opcodes: (did it come, how many have run in the end)."""
+    ready, seen, run = Ready(), 0, list[asyncio.Handle]()
+
+    def count(frame: FrameType, event: str, _: object) -> Callable[..., object]:
+        nonlocal seen
+        frame.f_trace_opcodes = frame.f_code.co_filename == fair_loop.__file__
+        seen += event == "opcode"
+        if event == "opcode" and seen == at + 1:
+            sys.settrace(None)
+            ready.append(coming)
+        return count
+
+    before = sys.gettrace()
+    sys.settrace(count)
+    try:
+        for other in others:
+            ready.append(other)
+        run += [ready.popleft() for _ in range(len(ready))]
+    finally:
+        sys.settrace(before)
+    if seen <= at:
+        ready.append(coming)
+    for _ in range(3):
+        run += [ready.popleft() for _ in range(len(ready))]
+    return seen > at, len(run)
+
+
+@given(st.lists(st.lists(st.sampled_from(["", "a", "b", "c", None]), max_size=40), max_size=20), st.integers(0, 3))
+def test_each_runs_once_in_the_order_of_its_tenant(coming, more):
+    """Some come before a pass, and for a while more come in each step of it."""
+    ready, loop = Ready(), asyncio.new_event_loop()
+    waiting: dict[str | None, deque[asyncio.Handle]] = {name: deque() for name in ("", "a", "b", "c", None)}
+
+    def come(names: list[str | None]) -> None:
+        for name in names:
+            waiting[name].append(step_of(name, loop))
+            ready.append(waiting[name][-1])
+
+    def one_pass(names: list[str | None]) -> None:
+        of_nobody = len(waiting[None])
+        count = len(ready)
+        assert count >= of_nobody + any(waiting[name] for name in waiting if name is not None)
+        for number in range(count):
+            handle = ready.popleft()
+            name = handle._context.get(current_tenant)  # type: ignore[attr-defined]
+            assert waiting[name].popleft() is handle
+            assert name is None or number >= of_nobody
+            come(names[:more])
+
+    with contextlib.closing(loop):
+        for names in coming:
+            come(names)
+            one_pass(names)
+        while any(waiting.values()):
+            assert ready
+            one_pass([])
+    assert not ready
+    assert len(ready) == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -9,6 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from cruxboxd.server.signals import _SIGNALS, Signals
+from cruxboxd.shared.fair_loop import current_tenant, share_loop
 
 # A signal arrives as the event loop has taken the Nth of what is ready: an exception there takes it away from all who
 # wait for it.
@@ -20,11 +23,14 @@ from cruxboxd.server.signals import Signals
 left = int(sys.argv.pop(1))
 enter = Signals.__enter__
 
+def has_taken(frame, event, what):
+    if event == "c_return":
+        return frame.f_code.co_name == "_run_once" and what.__name__ == "popleft"
+    return event == "return" and (frame.f_code.co_name, frame.f_back.f_code.co_name) == ("popleft", "_run_once")
+
 def tell(frame, event, what):
     global left
-    if event == "c_return" and frame.f_code.co_name == "_run_once" and what.__name__ == "popleft" or (
-        event == "return" and frame.f_code.co_name == "popleft" and frame.f_back.f_code.co_name == "_run_once"
-    ):  # of the loop as it is, or as it is shared
+    if has_taken(frame, event, what):
         left -= 1
         if not left:
             sys.setprofile(None)
@@ -56,6 +62,33 @@ def test_one_that_looks_says_that_it_was_told(tmp_path: Path):
     )
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "cruxboxd: it was told to end before it knew which layers hold\n"
+
+
+def test_it_does_not_wait_for_the_tenant_whose_step_it_interrupts():
+    ran: list[int] = []
+
+    async def work(signals: Signals) -> None:
+        current_tenant.set("much")
+        for number in range(1_000):
+            asyncio.get_running_loop().call_soon(ran.append, number)
+        os.kill(os.getpid(), signal.SIGTERM)
+        await signals.wait()
+
+    async def hear() -> None:
+        share_loop()
+        with Signals() as signals:
+            signals.is_waited_for()
+            working = asyncio.create_task(work(signals))
+            await signals.wait()
+            assert len(ran) < 100
+            await working
+
+    before = [(number, signal.getsignal(number)) for number in (*_SIGNALS, signal.SIGCHLD)]
+    try:
+        asyncio.run(hear())
+    finally:
+        for number, handler in before:
+            signal.signal(number, handler)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])

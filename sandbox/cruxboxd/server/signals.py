@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+from contextvars import Context
 from types import TracebackType
 
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
@@ -25,7 +26,7 @@ class Signals:
         self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # whatever the process has inherited
         for number in _SIGNALS:
-            signal.signal(number, lambda *_: self._loop.call_soon_threadsafe(self._hear))
+            signal.signal(number, self._on_signal)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, (*_SIGNALS, signal.SIGCHLD))
         return self
 
@@ -42,6 +43,10 @@ class Signals:
     async def wait(self) -> None:
         """Until a signal is heard, or was before."""
         await self._heard.wait()
+
+    def _on_signal(self, *_: object) -> None:
+        """As work of nobody: in the context of whose step it interrupts it would wait behind all that one has ready."""
+        self._loop.call_soon_threadsafe(self._hear, context=Context())
 
     def _hear(self) -> None:
         self._heard.set()

@@ -5,7 +5,7 @@ has come from outside once all of that is done. A check takes about thirteen pas
 hundreds of steps ready, a check of another one would wait for all of them in each.
 
 Here a pass is for what is of no tenant, which comes from outside and is short, and then for a few steps of tenants. The
-has come from outside once all of that is done. A check takes about thirteen passes. Beside a tenant that always has
+next step is one of the tenant that has lately used the least time. So a tenant that uses little does not wait for
 others. Strangers together are one tenant more.
 """
 
@@ -35,25 +35,23 @@ def share_loop() -> None:
     ready = getattr(loop, "_ready", None)
     if isinstance(ready, deque):
         shared = Ready()
-        loop._ready = shared  # type: ignore[attr-defined]
         while ready:
             shared.append(ready.popleft())
+        loop._ready = shared  # type: ignore[attr-defined]
 
 
 class Ready:
     """What is ready to run, in place of the deque in which asyncio's loop keeps it.
 
-    asyncio asks for the length before each pass, and then takes out as many and runs each at once. Other threads and
-    handlers of signals append at any moment: that is one step of the interpreter's, and what was appended is put into
-    lines by the loop alone.
+    asyncio asks for the length before each pass, and then takes out as many and runs each at once.
     """
 
     def __init__(self) -> None:
-        self._appended: deque[asyncio.Handle] = deque()
-        self.append = self._appended.append
         self._of_nobody: deque[asyncio.Handle] = deque()
         # What is left of the pass that runs.
         self._of_nobody_left = self._steps_left = 0
+        # Tenants' steps as they came, which stand in no line yet.
+        self._came: deque[tuple[str, asyncio.Handle]] = deque()
         self._lines: dict[str, deque[asyncio.Handle]] = {}
         self._in_lines = 0
         # Seconds used by each tenant. What is added later counts more, by the factor that it would have halved since
@@ -64,19 +62,24 @@ class Ready:
         self._is_running = False
         self._since = 0.0
 
-    def _put_in_lines(self) -> None:
-        while self._appended:
-            handle = self._appended.popleft()
-            tenant = handle._context.get(current_tenant)  # type: ignore[attr-defined]
-            if tenant is None:
-                self._of_nobody.append(handle)
-            else:
-                self._in_lines += 1
-                self._lines.setdefault(tenant, deque()).append(handle)
+    def append(self, handle: asyncio.Handle) -> None:
+        """Also called by other threads, and by handlers of signals, which begin wherever this thread happens to be. So
+        it changes one deque, by one call, and nothing else."""
+        tenant = handle._context.get(current_tenant)  # type: ignore[attr-defined]
+        if tenant is None:
+            self._of_nobody.append(handle)
+        else:
+            self._came.append((tenant, handle))
+
+    def _line_up(self) -> None:
+        """Each that came stands in the line of its tenant now."""
+        while self._came:
+            tenant, handle = self._came.popleft()
+            self._in_lines += 1
+            self._lines.setdefault(tenant, deque()).append(handle)
 
     def popleft(self) -> asyncio.Handle:
         self._note_used()
-        self._put_in_lines()
         if self._of_nobody and self._of_nobody_left:
             self._of_nobody_left -= 1
             return self._of_nobody.popleft()
@@ -89,6 +92,7 @@ class Ready:
 
     def _next(self) -> asyncio.Handle:
         """The next step of the tenant that has used the least."""
+        self._line_up()
         tenant = min(self._lines, key=lambda name: self._used.get(name, 0.0))
         line = self._lines[tenant]
         handle = line.popleft()
@@ -118,17 +122,17 @@ class Ready:
 
     def __len__(self) -> int:
         """How many run in the next pass, which begins now."""
-        self._put_in_lines()
+        self._line_up()
         self._of_nobody_left = len(self._of_nobody)
         self._steps_left = min(self._in_lines, _STEPS if len(self._lines) > 1 else _STEPS_ALONE)
         return self._of_nobody_left + self._steps_left
 
     def __bool__(self) -> bool:
         self._note_used()  # asyncio asks before it sleeps
-        return bool(self._appended or self._of_nobody or self._lines)
+        return bool(self._of_nobody or self._came or self._lines)
 
     def clear(self) -> None:
-        self._appended.clear()
         self._of_nobody.clear()
+        self._came.clear()
         self._lines.clear()
         self._in_lines = 0
