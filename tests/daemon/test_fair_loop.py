@@ -12,8 +12,14 @@ from contextvars import Context
 from types import FrameType, SimpleNamespace
 
 import pytest
+from cruxboxd.rpc.interceptor import Interceptor
+from cruxboxd.rpc.methods import letting_go
+from cruxboxd.rpc.tracing import Tracer
 from cruxboxd.shared import fair_loop
 from cruxboxd.shared.fair_loop import STRANGERS, Ready, current_tenant, share_loop
+from cruxboxd.shared.observer import Observer
+from cruxboxd.tenancy.identity import Unidentified
+from cruxboxd.tenancy.tenants import Tenant
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -184,6 +190,7 @@ def interrupted(coming: asyncio.Handle, others: list[asyncio.Handle], at: int) -
         return count
 
     before = sys.gettrace()
+    sys._getframe().f_trace_opcodes = True  # else Python 3.12 traces none at all
     sys.settrace(count)
     try:
         for other in others:
@@ -229,3 +236,44 @@ def test_each_runs_once_in_the_order_of_its_tenant(coming, more):
             one_pass([])
     assert not ready
     assert len(ready) == 0
+
+
+def test_an_rpc_is_strangers_work_until_it_is_known_whose():
+    seen: list[str | None] = []
+
+    async def behave() -> None:
+        seen.append(current_tenant.get(None))
+        current_tenant.set("a")
+
+    async def test() -> None:
+        await asyncio.create_task(letting_go(behave)())
+        seen.append(current_tenant.get(None))
+
+    asyncio.run(test())
+    assert seen == [STRANGERS, None]
+
+
+@pytest.mark.parametrize(("known", "name"), [(True, "alice"), (False, STRANGERS)])
+def test_an_rpc_of_no_method_is_its_callers_work(known, name):
+    """It was work of nobody, which comes before that of tenants."""
+    seen: list[str | None] = []
+
+    async def abort(*_: object) -> None:
+        seen.append(current_tenant.get(None))
+
+    def tenant_of(_: object) -> Tenant:
+        if known:
+            return Tenant("alice")
+        raise Unidentified("who?")
+
+    identity, admission = SimpleNamespace(tenant_of=tenant_of), SimpleNamespace(holds_too_much=None)
+    context = SimpleNamespace(
+        invocation_metadata=tuple, auth_context=dict, peer=lambda: "unix:", abort=abort
+    )  # fmt: skip
+
+    async def test() -> None:
+        interceptor = Interceptor(identity, admission, Observer(), Tracer())  # type: ignore[arg-type]
+        await letting_go(interceptor.refuse_unknown)(context)
+
+    asyncio.run(test())
+    assert seen == [name]

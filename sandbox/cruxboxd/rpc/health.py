@@ -12,7 +12,6 @@ from google.protobuf.message import DecodeError
 from grpc_health.v1 import health_pb2 as pb
 
 from cruxboxd.rpc.methods import add_methods, letting_go
-from cruxboxd.shared.fair_loop import STRANGERS, current_tenant
 from cruxboxd.shared.waiting import within
 
 if TYPE_CHECKING:
@@ -62,7 +61,7 @@ class Health:
     async def check(self, _: Any, context: Context) -> None:
         """The status of the service that is named. Under a flood, that of the whole server, without reading the name:
         a server must not look dead because strangers ask it how it is."""
-        self._begin(context)
+        self._came(context.peer())
         name = await self._name(context) if self._readers < READERS else ""
         if name not in self._statuses:
             await context.abort(grpc.StatusCode.NOT_FOUND, "no such service")
@@ -70,7 +69,7 @@ class Health:
 
     async def watch(self, _: Any, context: Context) -> None:
         """The status of the service that is named, now and after each change, for ten minutes at the most."""
-        self._begin(context)
+        self._came(context.peer())
         if self._watches >= WATCHES or self._readers >= READERS:
             await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, f"{self._watches} clients watch already")
         self._watches += 1
@@ -79,10 +78,6 @@ class Health:
             await context.abort(grpc.StatusCode.UNAVAILABLE, "watched for long; watch again")
         finally:
             self._watches -= 1
-
-    def _begin(self, context: Context) -> None:
-        current_tenant.set(STRANGERS)  # nobody asks who it is
-        self._came(context.peer())
 
     async def _tell(self, name: str, context: Context) -> None:
         loop, last = asyncio.get_running_loop(), None

@@ -30,7 +30,7 @@ from cruxboxd.rpc.connections import Connections
 from cruxboxd.rpc.headers import MOST_HEADER_BYTES
 from cruxboxd.rpc.methods import letting_go
 from cruxboxd.rpc.tracing import Tracer
-from cruxboxd.shared.fair_loop import STRANGERS, current_tenant
+from cruxboxd.shared.fair_loop import current_tenant
 from cruxboxd.shared.observer import Observer
 from cruxboxd.shared.waiting import within
 from cruxboxd.tenancy.admission import Admission
@@ -223,7 +223,8 @@ class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
         metadata = context.invocation_metadata() or ()
         self._headers.complete()
         try:
-            self._identity.tenant_of(shown_by(context, metadata))  # type: ignore[arg-type]
+            tenant = self._identity.tenant_of(shown_by(context, metadata))  # type: ignore[arg-type]
+            current_tenant.set(tenant.name)
         except Unidentified:
             self.connections.refused(context.peer())
         await context.abort(grpc.StatusCode.UNIMPLEMENTED, "Method not found!")
@@ -245,7 +246,6 @@ class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
                 task=asyncio.current_task(),
             )  # fmt: skip
             current_rpc.set(rpc)
-            current_tenant.set(STRANGERS)
             self.arriving.began(rpc, header_bytes)
             try:
                 refused = await self._behaved(rpc, metadata, context, behave)

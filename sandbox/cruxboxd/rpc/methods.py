@@ -19,6 +19,8 @@ import grpc
 import grpc.aio
 from grpc._cython import cygrpc  # type: ignore[attr-defined]
 
+from cruxboxd.shared.fair_loop import STRANGERS, current_tenant
+
 _Server: Any = cygrpc.AioServer
 
 
@@ -96,13 +98,14 @@ class _OfKnownMethods(_Server):  # type: ignore[misc]
 
 
 def letting_go(behave: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
-    """`behave`, after which nothing is left of an RPC that it aborts.
+    """`behave` as work of strangers, until it knows better, after which nothing is left of an RPC that it aborts.
 
     gRPC keeps the exception of an abort with its RPC, and raises it again by itself. The frames that the exception came
     by have the RPC in turn: each refused caller's would stay until a full collection, which is rare.
     """
 
     async def answer(*asked: Any) -> None:
+        current_tenant.set(STRANGERS)
         try:
             await behave(*asked)
         except grpc.aio.AbortError as error:
