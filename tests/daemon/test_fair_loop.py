@@ -113,19 +113,53 @@ def test_what_is_nobodys_comes_after_few_steps_and_leaves_one(clock, tenants, mo
 
 
 def test_what_was_used_is_forgotten(clock):
-    """Who has used much is behind for some seconds, not for ever."""
+    """Who has used much is behind for a moment, not for ever."""
     for pause_s, first in ((0.5, "new"), (60.0, "old"), (1e6, "old")):
         log: list[str] = []
 
         async def test(pause_s: float = pause_s, log: list[str] = log) -> None:
             await asyncio.create_task(working("old", 100, 0.01, clock, log))
             clock.now += pause_s
-            await asyncio.create_task(working("new", 2, 0.01, clock, []))
+            await asyncio.create_task(working("new", 1, 0.01, clock, []))
             log.clear()
             await asyncio.gather(*(asyncio.create_task(working(name, 1, 0.001, clock, log)) for name in ("new", "old")))
 
         shared(test)
         assert log[0] == first, pause_s
+
+
+@pytest.mark.parametrize("others", [1, 8])
+def test_who_was_alone_is_not_held_up_for_long_when_others_come(clock, others):
+    """It has used much, they nothing: until they have used as much it would not run at all."""
+    ran: list[float] = []
+
+    async def heavy(name: str, until_s: float) -> None:
+        current_tenant.set(name)
+        await asyncio.sleep(0)
+        while clock.now < until_s:
+            if name == "old":
+                ran.append(clock.now)
+            clock.now += 0.001
+            await asyncio.sleep(0)
+
+    async def test() -> None:
+        old = asyncio.create_task(heavy("old", 10.0))
+        while clock.now < 5.0:
+            await asyncio.sleep(0)
+        await asyncio.gather(old, *(asyncio.create_task(heavy(f"new {number}", 10.0)) for number in range(others)))
+
+    shared(test)
+    assert max(after - before for before, after in zip(ran, ran[1:])) < (others + 1) * fair_loop._MOST_AHEAD_S
+
+
+def test_the_first_step_after_a_long_silence_runs(clock):
+    """What a second counts grows with time, beyond all numbers."""
+    ready, loop = Ready(), asyncio.new_event_loop()
+    with contextlib.closing(loop):
+        clock.now += 1e6
+        ready.append(step_of("a", loop))
+        assert [ready.popleft() for _ in range(len(ready))]
+    assert not ready
 
 
 def test_many_tenants_that_are_gone_are_forgotten(clock):

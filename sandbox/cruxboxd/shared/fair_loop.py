@@ -21,6 +21,9 @@ from contextvars import ContextVar
 _STEPS, _STEPS_ALONE = 4, 16
 # What a tenant has used counts half after so many seconds.
 _HALF_LIFE_S = 1.0
+# Who comes is ahead of who has used the most by so much at the most: else one that had the loop to itself would not run
+# at all until those who come have used as much, for seconds.
+_MOST_AHEAD_S = 0.02
 # After so many of these the sums, which grow as time goes on, are put in proportion again.
 _MOST_HALVINGS = 100.0
 
@@ -57,6 +60,7 @@ class Ready:
         # Seconds used by each tenant. What is added later counts more, by the factor that it would have halved since
         # `_began`: so the sums need not be touched to be compared.
         self._used: dict[str, float] = {}
+        self._most_used = 0.0
         self._began = time.perf_counter()
         self._running = ""
         self._is_running = False
@@ -76,7 +80,11 @@ class Ready:
         while self._came:
             tenant, handle = self._came.popleft()
             self._in_lines += 1
-            self._lines.setdefault(tenant, deque()).append(handle)
+            if tenant not in self._lines:
+                self._lines[tenant] = deque()
+                least = self._most_used - _MOST_AHEAD_S * self._worth(time.perf_counter())
+                self._used[tenant] = max(self._used.get(tenant, 0.0), least)
+            self._lines[tenant].append(handle)
 
     def popleft(self) -> asyncio.Handle:
         self._note_used()
@@ -108,16 +116,22 @@ class Ready:
             return
         self._is_running = False
         now = time.perf_counter()
+        used = self._used[self._running] = self._used.get(self._running, 0.0) + (now - self._since) * self._worth(now)
+        self._most_used = max(self._most_used, used)
+
+    def _worth(self, now: float) -> float:
+        """What a second counts that is used now."""
         halvings = (now - self._began) / _HALF_LIFE_S
         if halvings > _MOST_HALVINGS:
             self._begin_anew(now, halvings)
             halvings = 0.0
-        self._used[self._running] = self._used.get(self._running, 0.0) + (now - self._since) * 2.0**halvings
+        return float(2.0**halvings)
 
     def _begin_anew(self, now: float, halvings: float) -> None:
         """What is left of the sums counts on; those who have used nothing lately are forgotten."""
         left = {tenant: used * 0.5**halvings for tenant, used in self._used.items()}
         self._used = {tenant: used for tenant, used in left.items() if used > 1e-9}
+        self._most_used *= 0.5**halvings
         self._began = now
 
     def __len__(self) -> int:
