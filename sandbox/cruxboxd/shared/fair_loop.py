@@ -38,9 +38,9 @@ def share_loop() -> None:
     ready = getattr(loop, "_ready", None)
     if isinstance(ready, deque):
         shared = Ready()
+        loop._ready = shared  # type: ignore[attr-defined]  # first: a thread may add to it at any moment
         while ready:
             shared.append(ready.popleft())
-        loop._ready = shared  # type: ignore[attr-defined]
 
 
 class Ready:
