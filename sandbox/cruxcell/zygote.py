@@ -106,7 +106,7 @@ class Zygote:
     def _run(self, order, child):
         # type: (Order, Child) -> None
         clocks = Clocks(order.wall_ns, child.started, [Clock(child.pid, child.progress, order.cpu_ns, self._cpus)])
-        if not clocks.ends_fast(order.flags & messages.MODEST, order.flags & messages.AHEAD):
+        if not clocks.ends_fast(order.flags & messages.MODEST):
             self._slow_down(order, [child])
             child.killed = self._watch(order, clocks, [child])
         self._finish(order, child)

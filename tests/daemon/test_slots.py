@@ -12,7 +12,7 @@ from cruxboxd.settings.config import Config
 from cruxboxd.shared.observer import Observer
 from cruxboxd.zygotes.setup import ZygoteSetup
 from cruxcell.confinement import clocks
-from cruxcell.confinement.clocks import FAST_IN_ALL_MS, FAST_MS, SLOW_LOOKS, SLOW_LOOKS_AHEAD
+from cruxcell.confinement.clocks import FAST_IN_ALL_MS, FAST_MS, SLOW_LOOKS
 from cruxcell.protocol import messages
 
 MS = 1_000_000
@@ -47,23 +47,6 @@ def test_a_worker_is_slow_when_it_has_used_the_time(monkeypatch, used_ms, dots_a
     monkeypatch.setattr(watched, "_take", lambda _clock: True)
     assert watched.ends_fast() is is_fast
     assert looks <= max(ends_at if is_fast else len(used_ms), 1)
-
-
-@pytest.mark.parametrize(("ahead", "most"), [(0, SLOW_LOOKS), (messages.AHEAD, SLOW_LOOKS_AHEAD)])
-def test_who_is_ahead_and_had_no_cpu_is_slow_later(monkeypatch, ahead, most):
-    for used_ms, looked in ((0, most), (FAST_MS, 1)):
-        looks = 0
-
-        def hangs_up(_progress: int, _timeout_ms: int) -> bool:
-            nonlocal looks
-            looks += 1
-            return False
-
-        watched = clocks.Clocks(1, 0, [SimpleNamespace(progress=7, used=lambda used_ms=used_ms: used_ms * MS)])
-        monkeypatch.setattr(clocks, "hangs_up", hangs_up)
-        monkeypatch.setattr(clocks, "_has_dots", lambda _progress: False)
-        assert not watched.ends_fast(0, ahead)
-        assert looks == looked
 
 
 _LAST = FAST_IN_ALL_MS // 2  # the look after 2 ms a look at which it is too late

@@ -68,7 +68,7 @@ def test_health_answers_beside_strangers_who_hold_it_open(tmp_path):
 def answer(daemon: Served, question: bytes) -> grpc.StatusCode:
     """What becomes of a question, on a connection of its own: one that brings so much of these is reset."""
     with grpc.insecure_channel(daemon.target, options=[("grpc.use_local_subchannel_pool", 1)]) as own:
-        asking = own.unary_unary("/grpc.health.v1.Health/Check").future(question, timeout=30)
+        asking = own.unary_unary("/grpc.health.v1.Health/Check").future(question, timeout=30)  # type: ignore[call-arg]
         asking.exception()
         return asking.code()
 

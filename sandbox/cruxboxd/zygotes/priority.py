@@ -15,10 +15,6 @@ from cruxcell.protocol import messages
 
 from cruxboxd.zygotes import launch
 
-# Of the session of a worker that is ahead: that of the daemon's own. Such a worker needs little, and would else wait
-# for the daemon's other threads, whatever strangers have them do.
-_SESSION_AHEAD = -10
-
 
 def step_forward(pid: int) -> bool:
     """Give the processes of a session of ours the higher priority; did they get it?
@@ -59,15 +55,13 @@ class Priority:
 
     def flags(self, is_ahead: bool) -> int:
         """Of the order for such a job."""
-        if is_ahead:
-            return messages.AHEAD
-        return messages.BEHIND if self._is_raised else 0
+        return messages.BEHIND if self._is_raised and not is_ahead else 0
 
     def put(self, is_ahead: bool) -> None:
         """Have the session of the worker in front come before others, or not."""
         if is_ahead != self._is_ahead:
             self._is_ahead = is_ahead
-            self._write(_SESSION_AHEAD if is_ahead else 0)
+            self._write(-messages.ZYGOTE_AHEAD if is_ahead else 0)
 
     def _write(self, nice: int) -> None:
         if self._session >= 0:

@@ -27,8 +27,6 @@ FAST_MS = 4
 # Where CPUs are few, a worker that has got nothing done may have had no CPU: it is slow only when it has used FAST_MS
 # of CPU time. But it may be asleep, which looks the same from here: so after so many looks it is slow in any case.
 SLOW_LOOKS = 5
-# One whose tenant is ahead keeps its priority for longer: what is slow on a crowded host waits for a tenth of a second.
-SLOW_LOOKS_AHEAD = 25
 # Where others may wait for a CPU slot, a worker that gets one check after the other done keeps it for so much CPU time.
 FAST_IN_ALL_MS = 40
 LAST_CHECK = b"!"
@@ -206,12 +204,10 @@ class Clocks:
             self._granted = passed - self._wall_ns + _QUEUE_NS
         return messages.KILLED_STARVED if passed >= messages.WIDEST * self._wall_ns else messages.NOT_KILLED
 
-    def ends_fast(self, modest=0, ahead=0):
-        # type: (int, int) -> bool
-        """Sleep until the one worker hangs up, or gets nothing done with FAST_MS of CPU time, or within SLOW_LOOKS, or
-        SLOW_LOOKS_AHEAD if its tenant is `ahead`: then it is slow, and False. If it has to be `modest`, it also is
-        after FAST_IN_ALL_MS."""
-        most = SLOW_LOOKS_AHEAD if ahead else SLOW_LOOKS
+    def ends_fast(self, modest=0):
+        # type: (int) -> bool
+        """Sleep until the one worker hangs up, or gets nothing done with FAST_MS of CPU time, or within SLOW_LOOKS:
+        then it is slow, and False. If it has to be `modest`, it also is after FAST_IN_ALL_MS."""
         [(progress, clock)] = self._clocks.items()
         looks = 0
         while not hangs_up(progress, FAST_MS):
@@ -220,7 +216,7 @@ class Clocks:
                 return False
             if _has_dots(progress) and self._take(clock):
                 looks = 0
-            elif looks >= most or clock.used() >= FAST_MS * _MS:
+            elif looks >= SLOW_LOOKS or clock.used() >= FAST_MS * _MS:
                 return False
         return True
 

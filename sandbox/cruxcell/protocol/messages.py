@@ -33,7 +33,6 @@ MODEST = 8  # others have work here: once it is slow, the worker leaves some CPU
 READ_BACK = 16  # the scratch folder is handed to the daemon when the worker has ended
 SHARED_PROFILE = 32  # only hermetic programs run here, one after the other: see the filter's column `shared`
 BEHIND = 64  # the worker gives up by how much its zygote's priority is above that of all (ZYGOTE_AHEAD)
-AHEAD = 128  # its tenant has used less than its share: the worker is slow later, if it has had no CPU (SLOW_LOOKS)
 PAIR = 4  # two workers joined by a socket: the candidate on lane 0 and the test on lane 1
 
 # ---- control: events from the zygote ----------------------------------------------------------------------------
