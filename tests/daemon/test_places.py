@@ -9,6 +9,7 @@ import pytest
 from cruxboxd.judging.judge import Judge
 from cruxboxd.judging.tasks import StepCount, Task
 from cruxboxd.settings.config import DEFAULT_LIMITS, Config
+from cruxboxd.shared.fair_loop import current_tenant, share_loop
 from cruxboxd.tenancy import starts
 from cruxboxd.tenancy.admission import Admission
 from cruxboxd.tenancy.starts import Starts
@@ -108,10 +109,15 @@ async def test_who_has_many_tasks_to_begin_does_not_hold_up_who_has_few():
     def some(tenant: str, count: int) -> list[Task]:
         return [Task("", b"", [], DEFAULT_LIMITS, "python", True, None, 1, StepCount.INSTRUCTIONS, tenant)] * count
 
+    async def judged(tenant: str, count: int) -> None:
+        current_tenant.set(tenant)
+        await judge.judge(some(tenant, count), None)
+
     judge._judge_task = judge_task
-    much = [asyncio.create_task(judge.judge(some("much", 21), None)) for _ in range(50)]
+    share_loop()
+    much = [asyncio.create_task(judged("much", 21)) for _ in range(50)]
     await asyncio.sleep(0)
-    await judge.judge(some("little", 1), None)
+    await asyncio.create_task(judged("little", 1))
     assert begun.index("little") < 100
     await asyncio.gather(*much)
     assert begun.count("much") == 50 * 21
