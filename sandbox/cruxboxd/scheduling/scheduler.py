@@ -25,8 +25,8 @@ from cruxboxd.scheduling.holding import Holding, current_holding, is_awaited, si
 from cruxboxd.scheduling.slow_share import SlowShare
 from cruxboxd.scheduling.taken import Taken
 from cruxboxd.settings.config import Config
+from cruxboxd.shared.fair_loop import current_tenant
 from cruxboxd.shared.observer import Observer
-from cruxboxd.shared.waiting import soon
 from cruxboxd.tenancy.tenants import HOUSE, Tenant, TenantOf
 from cruxboxd.zygotes.jobs import Job, Outlet, Result, current_outlet
 from cruxboxd.zygotes.retry import RETRY
@@ -65,7 +65,8 @@ class Scheduler:
         self._lateness = starvation.Lateness()
         self._running: set[Job] = set()
         self._is_closed = False
-        self._is_pumping = self._is_pump_due = False
+        self._is_pumping = False
+        self._pumps_due: set[str | None] = set()  # by whom
         self._handed_out = self._handed_out_before = 0
         self._stalled_since = 0.0
 
@@ -281,14 +282,19 @@ class Scheduler:
             job.finish(Result(error=f"no zygote: {reason}", attempts=job.attempts + 1))
 
     def _pump_soon(self) -> None:
-        """Hand out jobs once everything that is about to be queued has been: then what can share a worker shows."""
-        if not self._is_pump_due:
-            self._is_pump_due = True
-            soon(self._pump)
+        """Hand out jobs once everything that this tenant is about to queue has been: then what can share a worker
+        shows. Each tenant has that done as a step of its own, so that none waits for what another has to queue."""
+        tenant = current_tenant.get(None)
+        if tenant not in self._pumps_due:
+            self._pumps_due.add(tenant)
+            asyncio.get_running_loop().call_soon(self._pump_when_due, tenant)
+
+    def _pump_when_due(self, tenant: str | None) -> None:
+        self._pumps_due.discard(tenant)
+        self._pump()
 
     def _pump(self) -> None:
         """Hand out jobs while there is somewhere to run them."""
-        self._is_pump_due = False
         if self._is_pumping or self._is_closed:  # ending a zygote to make room for another comes back here
             return
         self._is_pumping = True

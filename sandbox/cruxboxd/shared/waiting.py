@@ -8,7 +8,7 @@ cancelled task runs for ever. The linter refuses it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Coroutine
+from collections.abc import Awaitable, Collection, Coroutine
 from contextvars import Context
 from typing import Any, TypeVar
 
@@ -49,11 +49,6 @@ def on_its_own(work: Coroutine[Any, Any, _Found]) -> asyncio.Task[_Found]:
     """Begin work that is of no request, whoever happens to begin it. All that it begins in turn, and every callback
     that it registers, would else run as that request's for as long as the daemon lives."""
     return Context().run(asyncio.get_running_loop().create_task, work)
-
-
-def soon(callback: Callable[[], object]) -> None:
-    """Have it called in the next pass of the event loop, as work of no request."""
-    asyncio.get_running_loop().call_soon(callback, context=Context())
 
 
 async def _end(*running: asyncio.Future[_Found]) -> None:
