@@ -64,8 +64,7 @@ class Scheduler:
         self._sweeping: asyncio.Task[None] | None = None
         self._lateness = starvation.Lateness()
         self._running: set[Job] = set()
-        self._is_closed = False
-        self._is_pumping = False
+        self._is_closed = self._is_pumping = False
         self._pumps_due: set[str | None] = set()  # by whom
         self._handed_out = self._handed_out_before = 0
         self._stalled_since = 0.0
@@ -287,14 +286,11 @@ class Scheduler:
         tenant = current_tenant.get(None)
         if tenant not in self._pumps_due:
             self._pumps_due.add(tenant)
-            asyncio.get_running_loop().call_soon(self._pump_when_due, tenant)
-
-    def _pump_when_due(self, tenant: str | None) -> None:
-        self._pumps_due.discard(tenant)
-        self._pump()
+            asyncio.get_running_loop().call_soon(self._pump)
 
     def _pump(self) -> None:
         """Hand out jobs while there is somewhere to run them."""
+        self._pumps_due.discard(current_tenant.get(None))
         if self._is_pumping or self._is_closed:  # ending a zygote to make room for another comes back here
             return
         self._is_pumping = True

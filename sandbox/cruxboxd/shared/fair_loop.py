@@ -62,8 +62,7 @@ class Ready:
         self._used: dict[str, float] = {}
         self._most_used = 0.0
         self._began = time.perf_counter()
-        self._running = ""
-        self._is_running = False
+        self._running: str | None = None  # whose step runs, if it is a tenant's
         self._since = 0.0
 
     def append(self, handle: asyncio.Handle) -> None:
@@ -107,16 +106,17 @@ class Ready:
         if not line:
             del self._lines[tenant]
         self._in_lines -= 1
-        self._running, self._is_running, self._since = tenant, True, time.perf_counter()
+        self._running, self._since = tenant, time.perf_counter()
         return handle
 
     def _note_used(self) -> None:
         """The step that was handed out last is over."""
-        if not self._is_running:
+        if self._running is None:
             return
-        self._is_running = False
         now = time.perf_counter()
-        used = self._used[self._running] = self._used.get(self._running, 0.0) + (now - self._since) * self._worth(now)
+        worth = self._worth(now)
+        used = self._used.get(self._running, 0.0) + (now - self._since) * worth
+        self._used[self._running], self._running = used, None
         self._most_used = max(self._most_used, used)
 
     def _worth(self, now: float) -> float:
