@@ -17,7 +17,8 @@ from cruxbox_proto.v1 import sandbox_pb2 as pb
 from bench.load import HOSTILE, STALLS
 
 ATTACKERS, STRANGERS = 4, 3
-WAYS = ("send", "send", "leave", "read_nothing", "watch", "watch", "headers")  # as often as they stand here
+# As often as they stand here.
+WAYS = ("send", "send", "leave", "read_nothing", "watch", "watch", "headers", "no_method")
 CHECK, STREAM, WATCH = "/cruxbox.v1.Sandbox/Check", "/cruxbox.v1.Sandbox/CheckStream", "/grpc.health.v1.Health/Watch"
 _LARGE = [("grpc.max_send_message_length", -1), ("grpc.max_receive_message_length", -1)]
 
@@ -129,6 +130,14 @@ class Attacker(threading.Thread):
         calls = [channel.unary_stream(WATCH)(b"") for _ in range(100)]  # type: ignore[call-arg]
         self.done.wait(1)
         return str(Counter(call.cancel() for call in calls)[True] > 0)
+
+    def _no_method(self, channel: grpc.Channel) -> str:
+        """As many calls of a method that there is not as there can be in a second."""
+        method, ends, answered = channel.unary_unary("/cruxbox.v1.Sandbox/None"), time.monotonic() + 1, Counter[str]()  # type: ignore[call-arg]
+        while time.monotonic() < ends:
+            calls = [method.future(b"", timeout=5, metadata=self._metadata) for _ in range(200)]
+            answered.update(call.code().name for call in calls)
+        return max(answered, key=answered.__getitem__)
 
     def _headers(self, _: grpc.Channel) -> str:
         """A header block without end: 32 MB of it, if the server takes that much."""

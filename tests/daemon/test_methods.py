@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import socket
+import time
 from collections.abc import Iterator
 
 import grpc
 import pytest
 from conformance import http2
 from cruxboxd.rpc.connections import MOST_REFUSALS
+from cruxboxd.tenancy.starts import QUESTION_S, QUESTIONS
 from raw_rpcs import INFO, call, tenants
 from support.daemons import Served
 from support.waiting import until
@@ -28,8 +30,9 @@ def test_a_path_that_is_no_text_ends_nothing_but_its_call(daemon: Served) -> Non
     """gRPC's server would read it outside of any call, and end."""
     with http2.connect(("127.0.0.1", daemon.port)) as line:
         for number, path in enumerate([f"/{NO_TEXT}/x", NO_TEXT, "", "/", f"{INFO}{NO_TEXT}"]):
-            line.sendall(http2.frame(http2.HEADERS, WHOLE, 2 * number + 1, _headers(path)))
-        assert _heard(line, b"Method not found!")
+            block = _headers(path) + http2.literal("authorization", "Bearer alice")
+            line.sendall(http2.frame(http2.HEADERS, WHOLE, 2 * number + 1, block))
+        assert _heard(line, b"there is no such method")
     assert call(daemon, b"", "alice", INFO)[0] == "OK"
     assert daemon.healthy(10)
     assert "Traceback" not in daemon.log
@@ -64,6 +67,17 @@ def test_of_strangers_methods_that_there_are_not_count_too(daemon: Served, token
             assert seen == {"UNIMPLEMENTED"}
         else:
             until(ask)
+
+
+def test_of_a_tenant_methods_that_there_are_not_are_ended_so_many_a_second(daemon: Served) -> None:
+    """Thousands of them cost the event loop as much as work does, and nobody was charged for that."""
+    count, metadata = 10 * QUESTIONS, [("authorization", "Bearer alice")]
+    with grpc.insecure_channel(daemon.target) as channel:
+        method = channel.unary_unary("/cruxbox.v1.Sandbox/Newer")  # type: ignore[call-arg]
+        began = time.monotonic()
+        calls = [method.future(b"", metadata=metadata, timeout=20) for _ in range(count)]
+        assert {call.code() for call in calls} == {grpc.StatusCode.UNIMPLEMENTED}
+        assert time.monotonic() - began > (count / QUESTIONS - 1) * QUESTION_S
 
 
 @pytest.mark.parametrize("method", ["/grpc.health.v1.Health/Check", INFO])

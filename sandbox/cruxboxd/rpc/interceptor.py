@@ -47,6 +47,8 @@ log = logging.getLogger(__name__)
 _EOF: Any = grpc.aio.EOF  # type: ignore[attr-defined]
 _OPEN_TO_ALL = "/grpc.health.v1.Health/"
 REQUEST_ID_KEY = "x-request-id"
+# What a method that there is not is called in the log: its own name may be anything.
+_NO_METHOD = "?"
 # An RPC with one message sends it within so many seconds.
 _MESSAGE_S = 60
 # Messages that are parsed as a whole (reflection's, say) are small.
@@ -134,17 +136,18 @@ class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
         if header_bytes > MOST_HEADER_BYTES:
             return grpc.stream_stream_rpc_method_handler(letting_go(self._refuse_headers))
         handler = await continuation(handler_call_details)
-        if handler is None or method.startswith(_OPEN_TO_ALL):
+        if method.startswith(_OPEN_TO_ALL):
             return handler
+        passing = self._passing(method if handler else _NO_METHOD, metadata, header_bytes, self._behaviour(handler))
+        return grpc.stream_stream_rpc_method_handler(letting_go(passing), None, handler and handler.response_serializer)
+
+    def _behaviour(self, handler: Any) -> Behaviour:
+        """What a method does, which is of one of these kinds, or None."""
+        if handler is None:
+            return self._refuse_method
         if handler.unary_unary is not None:
-            behaviour = self._single(handler.unary_unary, handler.request_deserializer)
-        elif handler.stream_stream is not None:
-            behaviour = self._stream(handler.stream_stream, handler.request_deserializer)
-        else:
-            return None  # there are no other kinds of method here
-        return grpc.stream_stream_rpc_method_handler(
-            letting_go(self._passing(method, metadata, header_bytes, behaviour)), None, handler.response_serializer
-        )
+            return self._single(handler.unary_unary, handler.request_deserializer)
+        return self._stream(handler.stream_stream, handler.request_deserializer)
 
     def _single(self, answer: Callable[[Any, Context], Awaitable[Any]], parse: Parse) -> Behaviour:
         # A question about the daemon is answered at once: it waits behind questions only, not behind checks.
@@ -219,15 +222,16 @@ class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
         return data
 
     async def refuse_unknown(self, context: Context) -> None:
-        """End an RPC of a method that there is not. Of strangers it counts like any other."""
-        metadata = context.invocation_metadata() or ()
+        """End an RPC of a method that there is not, as any other is ended, where gRPC knows which there are."""
         self._headers.complete()
-        try:
-            tenant = self._identity.tenant_of(shown_by(context, metadata))  # type: ignore[arg-type]
-            current_tenant.set(tenant.name)
-        except Unidentified:
-            self.connections.refused(context.peer())
-        await context.abort(grpc.StatusCode.UNIMPLEMENTED, "Method not found!")
+        metadata: Metadata = context.invocation_metadata() or ()  # type: ignore[assignment]
+        header_bytes = sum(headers.size_of(name, value) for name, value in metadata)
+        await self._passing(_NO_METHOD, metadata, header_bytes, self._refuse_method)(None, context)
+
+    async def _refuse_method(self, _context: Context) -> None:
+        """It takes a place, as a question about the daemon does."""
+        (await self._questions.begin(current_rpc.get().tenant.name)).answered()
+        raise Refused(grpc.StatusCode.UNIMPLEMENTED, "invalid", "there is no such method")
 
     # ---- one RPC ----------------------------------------------------------------------------------------------
 

@@ -7,8 +7,8 @@ one that is answered. So a tenant has so many places. A request takes one when i
 * `REFUSED_S` after it began if it is refused,
 * `LEFT_S` after it began if it is cancelled, or runs longer: checks that hang keep no other request waiting.
 
-A question about the daemon costs nothing but the event loop, which nobody is charged for. So its place is free no
-sooner than `QUESTION_S` after it began, also if it is answered.
+A question about the daemon, or an RPC of a method that there is not, costs nothing but the event loop, which nobody is
+charged for. So its place is free no sooner than `QUESTION_S` after it began, also if it is answered.
 
 What a tenant's callers open and leave beyond that is cancelled while it waits, which costs little.
 """
