@@ -117,7 +117,7 @@ def _peer(port: int) -> str:
 
 def test_what_has_come_in_part_is_what_was_not_taken_over() -> None:
     looked, rpc = _Looked(), _Rpc(_peer(1), Tenant("a"))
-    looked.arriving.began(rpc, 500)
+    looked.arriving.began(rpc.peer, 500)
     with looked.arriving.awaited(rpc):
         looked.found[rpc.peer] = Moved(1_000 + 3 * MIB)
         assert looked.look()["a"] == pytest.approx(3 * MIB, abs=100)
@@ -149,7 +149,7 @@ def test_who_holds_too_much_is_ended_where_it_holds_the_most() -> None:
 def test_what_is_gone_is_forgotten() -> None:
     looked, rpc, local = _Looked(), _Rpc(_peer(1), Tenant("a")), _Rpc("unix:", Tenant("a"))
     for one in (rpc, local):
-        looked.arriving.began(one, 500)
+        looked.arriving.began(one.peer, 500)
         with looked.arriving.awaited(one):
             looked.arriving.came(one, 5)
     looked.found[rpc.peer] = Moved(1_000)

@@ -172,7 +172,7 @@ async def test_a_call_is_counted_out_for_whom_it_was_counted_in():
     """While a stream is open its token may become another tenant's, which every request of it finds out."""
     rules = admission.Admission(Config(workers=1), True, lambda: 0.0, lambda _: 0.0)
     door = interceptor.Interceptor(Identity(Config()), rules, interceptor.Observer(), Tracer())
-    rpc = interceptor.Rpc("m", "1", None)
+    rpc = interceptor.Rpc("m", "1", None, Tenant("alice"))
     with door._entered(rpc):
         rpc.tenant = Tenant("renamed")
     rpc.give_back()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import socket
 import ssl
@@ -10,11 +11,13 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import grpc
 import pytest
 from cruxbox import Client, Outcome, Tls
 from cruxbox.errors import Unauthenticated, Unavailable
+from cruxboxd.rpc.strangers import LOGGED
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from support.certificates import Authority, serial
 from support.daemons import Served
@@ -105,6 +108,29 @@ def test_without_a_token_only_health_answers(tmp_path):
         assert daemon.metric("cruxbox_refused_total", reason="unidentified") > 0
         assert "secret" not in daemon.log.lower()
         assert "wrong" not in daemon.log
+
+
+def test_of_strangers_few_calls_are_logged(tmp_path):
+    """They call as often as they like, and the log is on somebody's disk. None is left out of what it says."""
+    with Served(tmp_path, "--tokens", str(tokens_file(tmp_path / "tokens", alice="a"))) as daemon:
+
+        def lines() -> list[dict[str, Any]]:
+            return [line for line in map(json.loads, daemon.log.splitlines()) if line.get("code") == "UNAUTHENTICATED"]
+
+        channels = [grpc.insecure_channel(daemon.target, options=[("a_pool_of_its_own", n)]) for n in range(10)]
+        called = 0
+        for channel in channels:  # of one, so many in a second would be too many
+            with channel:
+                method = channel.unary_unary("/cruxbox.v1.Sandbox/Check")  # type: ignore[call-arg]
+                calls = [method.future(b"", metadata=[("x-request-id", "mine")], timeout=20) for _ in range(30)]
+                assert {call.code() for call in calls} == {grpc.StatusCode.UNAUTHENTICATED}
+                assert dict(calls[0].trailing_metadata())["x-request-id"] == "mine"
+                called += len(calls)
+        assert LOGGED <= len(lines()) < called / 3
+        time.sleep(1)
+        with grpc.insecure_channel(daemon.target) as channel, contextlib.suppress(grpc.RpcError):
+            channel.unary_unary("/cruxbox.v1.Sandbox/Check")(b"", timeout=20)  # type: ignore[call-arg]
+        until(lambda: len(lines()) + sum(line.get("beside", 0) for line in lines()) == called + 1)
 
 
 def test_of_two_tokens_that_differ_none_counts(tmp_path):

@@ -74,14 +74,14 @@ class Arriving:
 
     def came(self, rpc: Rpc, size: int) -> None:
         """A message of so many bytes is whole."""
-        self._account(rpc, size + size * _MORE + _A_MESSAGE)
+        self._account(rpc.peer, size + size * _MORE + _A_MESSAGE)
 
-    def began(self, rpc: Rpc, size: int) -> None:
-        """An RPC with so many bytes of headers."""
-        self._account(rpc, size + _AN_RPC)
+    def began(self, peer: str, size: int) -> None:
+        """An RPC with so many bytes of headers, from there."""
+        self._account(peer, size + _AN_RPC)
 
-    def _account(self, rpc: Rpc, size: float) -> None:
-        address = address_of(rpc.peer)
+    def _account(self, peer: str, size: float) -> None:
+        address = address_of(peer)
         if address is not None:
             self._accounted[address] += int(size)
 

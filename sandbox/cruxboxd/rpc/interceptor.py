@@ -11,14 +11,12 @@ import asyncio
 import contextlib
 import itertools
 import logging
-import re
-import secrets
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Optional, Union
+from typing import TYPE_CHECKING, Any, Optional
 
 import grpc
 import grpc.aio
@@ -27,8 +25,10 @@ from google.protobuf.message import DecodeError
 from cruxboxd.rpc import headers
 from cruxboxd.rpc.arriving import Arriving
 from cruxboxd.rpc.connections import Connections
+from cruxboxd.rpc.endings import Metadata, abort, log_end, request_id
 from cruxboxd.rpc.headers import MOST_HEADER_BYTES
 from cruxboxd.rpc.methods import letting_go
+from cruxboxd.rpc.strangers import Strangers
 from cruxboxd.rpc.tracing import Tracer
 from cruxboxd.shared.fair_loop import current_tenant
 from cruxboxd.shared.observer import Observer
@@ -46,7 +46,6 @@ log = logging.getLogger(__name__)
 
 _EOF: Any = grpc.aio.EOF  # type: ignore[attr-defined]
 _OPEN_TO_ALL = "/grpc.health.v1.Health/"
-REQUEST_ID_KEY = "x-request-id"
 # What a method that there is not is called in the log: its own name may be anything.
 _NO_METHOD = "?"
 # An RPC with one message sends it within so many seconds.
@@ -55,7 +54,6 @@ _MESSAGE_S = 60
 _MOST_PARSED = 1 << 16
 # An answer that is not longer needs no client that reads.
 _WINDOW = 64 << 10
-_REQUEST_ID = re.compile(r"[\x21-\x7e]{1,64}")
 
 
 @dataclass(eq=False)
@@ -65,7 +63,7 @@ class Rpc:
     method: str
     request_id: str
     context: Context | None
-    tenant: Tenant = field(default_factory=lambda: Tenant(""))
+    tenant: Tenant
     shown: Shown = field(default_factory=Shown)
     peer: str = ""
     checks: int = 0
@@ -100,7 +98,6 @@ def away() -> Refused:
     return Refused(grpc.StatusCode.UNAVAILABLE, "draining", "the server is shutting down; another one will serve you")
 
 
-Metadata = Sequence[tuple[str, Union[str, bytes]]]
 Parse = Optional[Callable[[bytes], Any]]
 Behaviour = Callable[["Context"], Awaitable[None]]
 
@@ -111,6 +108,7 @@ class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
     def __init__(self, identity: Identity, admission: Admission, observer: Observer, tracer: Tracer) -> None:
         self._identity, self._admission, self._observer, self._tracer = identity, admission, observer, tracer
         self.connections = Connections(observer)
+        self._strangers = Strangers(self.connections, observer)
         self.arriving = Arriving(admission.holds_too_much)
         self._questions = Starts(QUESTIONS, QUESTION_S)
         self._headers = headers.bound(lambda: observer.refused("", "too_large"))
@@ -245,17 +243,20 @@ class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
     ) -> Callable[[Any, Context], Awaitable[None]]:
         async def answer(_requests: Any, context: Context) -> None:
             """One RPC from its beginning to its end, however it ends."""
-            rpc = Rpc(
-                method, _request_id(metadata), context, shown=shown_by(context, metadata), peer=context.peer(),
-                task=asyncio.current_task(),
-            )  # fmt: skip
+            shown, peer = shown_by(context, metadata), context.peer()
+            self.arriving.began(peer, header_bytes)
+            try:
+                tenant = self._identity.tenant_of(shown)
+            except Unidentified as error:
+                await self._strangers.refuse(context, method, metadata, peer, error)
+                return
+            rpc = Rpc(method, request_id(metadata), context, tenant, shown, peer, task=asyncio.current_task())
             current_rpc.set(rpc)
-            self.arriving.began(rpc, header_bytes)
             try:
                 refused = await self._behaved(rpc, metadata, context, behave)
                 rpc.cut = partial(self.connections.unread, rpc.peer)
                 if refused is not None:
-                    await self._abort(rpc, context, refused)
+                    await self._refuse(rpc, context, refused)
             finally:
                 rpc.give_back()
 
@@ -289,15 +290,16 @@ class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
             refused = _FAILED.bare()
         finally:
             code = code if refused is None else refused.code.name
-            _log_end(rpc, code, time.monotonic() - began)
+            ms = round((time.monotonic() - began) * 1000, 1)
+            log_end(rpc.method, rpc.request_id, rpc.tenant.name, rpc.peer, code, checks=rpc.checks, ms=ms)
             rpc.context = rpc.task = None  # else the RPC and its task hold each other until a collection
         return refused
 
     @contextlib.contextmanager
     def _entered(self, rpc: Rpc) -> Iterator[None]:
-        """Identified, counted and known as open. It counts until its status has left: what gRPC has of it is there as
+        """Counted and known as open. It counts until its status has left: what gRPC has of it is there as
         long, and a client that does not read takes none."""
-        tenant = rpc.tenant = self._identity.tenant_of(rpc.shown)
+        tenant = rpc.tenant
         current_tenant.set(tenant.name)
         if self.draining.is_set():
             raise away()
@@ -313,14 +315,10 @@ class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
             if not self._open:
                 self._empty.set()
 
-    async def _abort(self, rpc: Rpc, context: Context, refused: Refused) -> None:
+    async def _refuse(self, rpc: Rpc, context: Context, refused: Refused) -> None:
         if refused is not _FAILED and not (rpc.ended and self.draining.is_set()):
             self._observer.refused(rpc.tenant.name, refused.reason)
-        metadata: list[tuple[str, str | bytes]] = [(REQUEST_ID_KEY, rpc.request_id), *refused.metadata()]
-        try:
-            await context.abort(refused.code, refused.sentence, tuple(metadata))
-        except grpc.aio.InternalError:  # the client has gone meanwhile; gRPC calls anything else a fault of ours
-            raise asyncio.CancelledError from None
+        await abort(context, refused.code, refused.sentence, rpc.request_id, refused.metadata())
 
     # ---- the end of all ----------------------------------------------------------------------------------------
 
@@ -360,26 +358,3 @@ def _parsed(parse: Parse, data: bytes) -> Any:
         return parse(data)
     except DecodeError:
         raise Refused(grpc.StatusCode.INVALID_ARGUMENT, "invalid", "the request is no valid protobuf message") from None
-
-
-def _request_id(metadata: Metadata) -> str:
-    """The caller's own id for the request if it is decent, else a new one."""
-    for key, value in metadata:
-        if key == REQUEST_ID_KEY and isinstance(value, str) and _REQUEST_ID.fullmatch(value):
-            return value
-    return secrets.token_hex(8)
-
-
-def _log_end(rpc: Rpc, code: str, seconds: float) -> None:
-    log.info(
-        "call ended",
-        extra={
-            "request_id": rpc.request_id,
-            "method": rpc.method,
-            "tenant": rpc.tenant.name,
-            "peer": rpc.peer,
-            "code": code,
-            "checks": rpc.checks,
-            "ms": round(seconds * 1000, 1),
-        },
-    )
