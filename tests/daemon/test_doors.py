@@ -200,12 +200,13 @@ def test_streams_that_wait_hold_no_more_than_is_promised(tmp_path):
 
     def requests(text: str) -> Iterator[bytes]:
         yield pb.CheckRequest(tasks=[hanging]).SerializeToString()
-        yield pb.CheckRequest(tasks=[pb.Task(program=text, checks=[evaluate])]).SerializeToString()
+        large = pb.Task(program=hanging.program + text, checks=[evaluate], options=hanging.options)
+        yield pb.CheckRequest(tasks=[large]).SerializeToString()
         stop.wait(150)
 
     evaluate = pb.Check(evaluate=pb.EvaluateCheck(call="f()"))
     hanging = pb.Task(program="def f():\n    while True: pass", checks=[evaluate])
-    # The workers are busy throughout: else what is let in has its verdict, and more is let in.
+    # All of it hangs: else what is let in has its verdict, if late, and more is let in.
     limits = hanging.options.limits
     limits.cpu_ms, limits.wall_ms, limits.steps = 60_000, 120_000, 10**12
     options = [("grpc.max_send_message_length", -1)]
