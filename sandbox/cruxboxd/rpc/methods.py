@@ -26,6 +26,9 @@ _Server: Any = cygrpc.AioServer
 
 # RPCs of a method that gRPC may hand over before the server takes them on, one after the other.
 _HANDED_OVER = 16
+# At the end as many more are taken on, to be refused: of those that it has not handed over gRPC says that they were
+# cancelled, as their callers might have done.
+_AT_THE_END = 1024
 # Health answers strangers: what there is of it at once is bounded, so what comes at once should not look like more.
 _ONE_AT_A_TIME = b"/grpc."
 
@@ -36,42 +39,61 @@ class _Arrivals:
 
     Args:
         ask: asks gRPC for one more; raises by its future when the server shuts down.
+        refuse: ends one that comes at the end.
     """
 
-    def __init__(self, ask: Callable[[], asyncio.Future[Any]]) -> None:
-        self._ask = ask
+    def __init__(self, ask: Callable[[], asyncio.Future[Any]], refuse: Callable[[Any], None]) -> None:
+        self._ask, self._refuse = ask, refuse
+        self._most, self._has_ended = _HANDED_OVER, False
         self._asked = 0
         self._came: deque[asyncio.Future[Any]] = deque()
         self._awaited: asyncio.Future[Any] | None = None
 
     def next(self) -> asyncio.Future[Any]:
         """The next one. Ask for another only when it is done."""
-        while self._asked + len(self._came) < _HANDED_OVER:
-            self._asked += 1
-            self._ask().add_done_callback(self._on_arrival)
+        self._ask_for_more()
         if self._came:
             return self._came.popleft()
         self._awaited = asyncio.get_running_loop().create_future()
         return self._awaited
+
+    def end(self) -> None:
+        """The server is about to shut down. Refuse those that have come, and those that come yet."""
+        self._has_ended, self._most = True, _AT_THE_END
+        while self._came:
+            self._refuse_one(self._came.popleft())
+        self._ask_for_more()
+
+    def _ask_for_more(self) -> None:
+        while self._asked + len(self._came) < self._most:
+            self._asked += 1
+            self._ask().add_done_callback(self._on_arrival)
 
     def _on_arrival(self, came: asyncio.Future[Any]) -> None:
         self._asked -= 1
         if came.cancelled():
             return
         error = came.exception()
-        if self._awaited is None or self._awaited.done():
+        if self._has_ended and error is None:
+            self._refuse_one(came)
+        elif self._awaited is None or self._awaited.done():
             self._came.append(came)
         elif error is not None:
             self._awaited.set_exception(error)
         else:
             self._awaited.set_result(came.result())
 
+    def _refuse_one(self, came: asyncio.Future[Any]) -> None:
+        if came.exception() is None:
+            self._refuse(came.result())
+
 
 class _OfKnownMethods(_Server):  # type: ignore[misc]
-    """gRPC's server, which asks `refuse` to end an RPC whose path is not registered."""
+    """gRPC's server, which asks `refuse` to end an RPC whose path is not registered, or that comes at the end."""
 
     refuse: Callable[[Any], Awaitable[None]]
     arrivals: dict[bytes, _Arrivals]
+    refusing: set[asyncio.Task[None]]
 
     def _make_request_call_future(self, method: bytes | None) -> Any:
         """What gRPC waits for: the next RPC of a method; without one, of any other path, which never comes."""
@@ -80,19 +102,26 @@ class _OfKnownMethods(_Server):  # type: ignore[misc]
         if method.startswith(_ONE_AT_A_TIME):
             return super()._make_request_call_future(method)
         if method not in self.arrivals:
-            self.arrivals[method] = _Arrivals(partial(super()._make_request_call_future, method))
+            self.arrivals[method] = _Arrivals(partial(super()._make_request_call_future, method), self._refuse)
         return self.arrivals[method].next()
+
+    async def shutdown(self, grace: float | None) -> None:
+        for arrivals in self.arrivals.values():
+            arrivals.end()
+        await asyncio.sleep(0)  # gRPC has been asked for more by then
+        await super().shutdown(grace)
 
     async def _refuse_all(self) -> None:
         """Until the server is shut down, which ends the wait for an RPC by an error."""
-        refusing = set[asyncio.Task[None]]()
         while True:
-            rpc = await self._request_call()
-            task = asyncio.create_task(self._refuse(rpc))  # its connection may take nothing for long
-            refusing.add(task)
-            task.add_done_callback(refusing.discard)
+            self._refuse(await self._request_call())
 
-    async def _refuse(self, rpc: Any) -> None:
+    def _refuse(self, rpc: Any) -> None:
+        task = asyncio.create_task(self._refused(rpc))  # its connection may take nothing for long
+        self.refusing.add(task)
+        task.add_done_callback(self.refusing.discard)
+
+    async def _refused(self, rpc: Any) -> None:
         with contextlib.suppress(grpc.aio.InternalError):
             await letting_go(self.refuse)(cygrpc._ServicerContext(rpc, None, None, asyncio.get_running_loop()))
 
@@ -119,11 +148,12 @@ def server_of_known_methods(
     interceptors: Sequence[Any],
     options: Sequence[tuple[str, int]],
 ) -> grpc.aio.Server:
-    """A server; `refuse` ends an RPC, of which it is given the context, as one of no method that there is."""
+    """A server; `refuse` ends an RPC, of which it is given the context, as one of no method that there is, or as one
+    that comes at the end."""
 
     def make(*arguments: Any) -> _OfKnownMethods:
         made = _OfKnownMethods(*arguments)
-        made.refuse, made.arrivals = refuse, {}
+        made.refuse, made.arrivals, made.refusing = refuse, {}, set()
         return made
 
     cygrpc.AioServer = make
