@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from cruxbox import Client, StdioCheck, Task
+from cruxbox import CallCheck, Client, ScriptCheck, StdioCheck, Task
 
 pytestmark = pytest.mark.kernel
 
@@ -43,3 +43,41 @@ AS_A_SCRIPT = [
 def test_a_program_finds_what_a_script_does(native: Client):
     verdicts = native.check([Task(program, [StdioCheck(stdin, out)]) for program, stdin, out in AS_A_SCRIPT])
     assert [(verdict.outcome, verdict.stdout) for verdict in verdicts if not verdict.passed] == []
+
+
+# What is written to a stream around another is there at the latest when that is flushed.
+AROUND = """
+import io, sys
+{0} = io.TextIOWrapper({0}.buffer, encoding="utf-8", line_buffering=True)
+print("a", file={0})
+"""
+# What programs do to their streams while they are loaded, and what reads their own lines.
+LOADED = [
+    *[AROUND.format("sys." + name) for name in ("stdout", "stderr")],
+    "import io, sys\nsys.stdout = io.TextIOWrapper(sys.stdout.detach(), 'utf-8')\nprint('a', flush=True)",
+    "import sys\nfor s in (sys.stdout, sys.stderr):\n    s.reconfigure(encoding='utf-8', errors='replace')",
+    "import sys\nsys.stdout.reconfigure(line_buffering=True)\nassert sys.stdout.line_buffering in (False, True)",
+    "import io, sys\nout = io.BufferedWriter(sys.stdout.buffer)\nassert out.write(b'ab') == 2\nout.flush()",
+    "import sys\nsys.stdout.buffer.writelines([b'a', memoryview(b'b')])\nassert sys.stdout.buffer.writable()",
+    "import codecs, sys\nsys.stdout = codecs.getwriter('utf-8')(sys.stdout.buffer)\nprint('a')",
+    "import os, sys\nassert (os.write(sys.stdout.fileno(), b'a'), sys.stderr.fileno()) == (1, 2)",
+    "import faulthandler\nfaulthandler.enable()",
+    "import inspect\nassert inspect.getsource(f) == 'def f(x):\\n    return x + 1\\n'",
+    "import inspect\nclass A:\n    def m(self): return 5\nassert inspect.getsource(A.m) in inspect.getsource(A)",
+    "import traceback\ntry: 1 / 0\nexcept Exception: assert 'try: 1 / 0' in traceback.format_exc()",
+]
+
+
+@pytest.mark.parametrize("module", ["", "solution"])
+def test_a_program_that_is_called_finds_it_too(native: Client, module: str):
+    bound = f"from {module} import f\n" if module else ""
+    checks = [CallCheck("f(1)", "2"), ScriptCheck(bound + "assert f(1) == 2\nlast = len('')", "", module=module)]
+    verdicts = native.check([Task("def f(x):\n    return x + 1\n" + each, checks) for each in LOADED])
+    assert [(each.outcome, each.exception) for each in verdicts if not each.passed] == []
+
+
+def test_what_is_printed_through_a_stream_around_another_the_script_has(native: Client):
+    program = "import io, sys\ndef f():" + AROUND.format("sys.stdout").replace("\n", "\n    ")
+    script = "import contextlib, io\nwith contextlib.redirect_stdout(io.TextIOWrapper(io.BytesIO())) as out: f()\n"
+    script += "out.seek(0)\nassert out.read() == 'a\\n'"
+    assert native.check([Task(program, [ScriptCheck(script)])])[0].passed

@@ -8,7 +8,7 @@ from cruxcell.analysis.determinism import has_sets, is_seedless
 from cruxcell.analysis.hermetic import may_share_by, names_bound_by, names_bound_for
 from cruxcell.analysis.operands import Inspector, call_findings, is_literal
 from cruxcell.analysis.parsing import CHECK, PROGRAM, Invalid, OutOfRoom, classify_call, compile_text
-from cruxcell.jobs import stand_ins
+from cruxcell.jobs import program_end, stand_ins
 from cruxcell.jobs.checker_guard import guard_of
 from cruxcell.jobs.context import RULE, JobContext  # noqa: F401 - in type comments
 from cruxcell.namespace import fresh_namespace, module_namespace, set_recursion_depth
@@ -147,6 +147,7 @@ def begin_alone(context, source):
     """Nothing follows what runs now, so its program may have functions of ours. `os.statvfs` stays refused."""
     context.last_check()
     stand_ins.install_for(source, 0)
+    program_end.show_lines_for(source)
 
 
 def no_seal(report, index, record=b""):  # noqa: ARG001 - as the helper's
@@ -320,6 +321,8 @@ def run_apply(context, fields, read=None):
     namespace = module_namespace()
     guard = guard_of(context, program) if read is not None else None
     stand_ins.install_for(source, context.scratch_bytes)
+    if read is None:  # a checker's lines are not the program's
+        program_end.show_lines_for(source)
     context.start(messages.DIRECT, 1)
     try:
         context.run(program, namespace)

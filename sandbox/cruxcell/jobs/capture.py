@@ -1,5 +1,7 @@
 """Captures standard output and error of a call in bounded memory."""
 
+from io import BufferedIOBase
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable  # noqa: F401 - in type comments
@@ -16,6 +18,8 @@ class Capture:
     __slots__ = ("__dict__", "__weakref__", "_limit", "_overflow", "_parts", "_room")
 
     encoding, errors, newlines, closed, mode, name = "utf-8", "surrogateescape", None, False, "w", "<captured>"
+    line_buffering = write_through = False
+    descriptor = 1
 
     def __init__(self, overflow):
         # type: (Callable[[], None]) -> None
@@ -87,10 +91,16 @@ class Capture:
 
     def fileno(self):
         # type: () -> int
-        import io
+        """What is written there is kept nowhere."""
+        return self.descriptor
 
-        # traceback and doctest of 3.13 expect no other error
-        raise io.UnsupportedOperation("captured output has no file descriptor")
+    def reconfigure(self, *, encoding=None, errors=None, newline=None, line_buffering=None, write_through=None):
+        # type: (object, object, object, object, object) -> None
+        """As a stream of Python's takes it. What is written is kept as text, however it would be encoded."""
+
+    def detach(self):
+        # type: () -> _Bytes
+        return self.buffer
 
     @property
     def buffer(self):
@@ -102,21 +112,22 @@ class ErrorCapture(Capture):
     """The same in place of sys.stderr, which writes whatever there is."""
 
     __slots__ = ()
-    errors = "backslashreplace"
+    errors, descriptor = "backslashreplace", 2
 
 
-class _Bytes:
-    """The binary side of a Capture, for programs that write to sys.stdout.buffer."""
+class _Bytes(BufferedIOBase):
+    """The binary side of a Capture, for programs that write to sys.stdout.buffer, or put another stream around it."""
 
     def __init__(self, text):
         # type: (Capture) -> None
         self._text = text
 
-    def write(self, data):
-        # type: (bytes) -> int
-        self._text.write(bytes(data).decode("utf-8", "surrogateescape"))
-        return len(data)
+    def writable(self):
+        # type: () -> bool
+        return True
 
-    def flush(self):
-        # type: () -> None
-        pass
+    def write(self, data):  # type: ignore[override]
+        # type: (bytes) -> int
+        data = bytes(data)
+        self._text.write(data.decode("utf-8", "surrogateescape"))
+        return len(data)

@@ -144,14 +144,24 @@ def _show_with_lines(error, trace, source):
     return True
 
 
-def show_lines_of(source):
-    # type: (str) -> None
+def show_lines_for(source, file=PROGRAM_FILE):
+    # type: (str, str) -> None
+    """Before a program runs that names a module which reads its lines."""
+    if any(name in source for name in _READ_LINES):
+        show_lines_of(source, file)
+
+
+_READ_LINES = ("traceback", "inspect")  # the modules that do
+
+
+def show_lines_of(source, file=PROGRAM_FILE):
+    # type: (str, str) -> None
     """The modules that read them have the program's lines, as those of a file."""
     try:
         import linecache
 
         lines = [line + "\n" for line in source.split("\n")]
-        for name in (PROGRAM, PROGRAM_FILE):  # of code, and of classes
+        for name in (PROGRAM, file):  # of code, and of classes
             linecache.cache[name] = (len(source), None, lines, name)
     except BaseException:
         pass

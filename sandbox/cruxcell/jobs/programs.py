@@ -52,7 +52,6 @@ def _open_streams(is_counted):
         setattr(sys, "__%s__" % name, stream)
 
 
-_READ_LINES = (b"traceback", b"inspect")  # the modules that do
 _OWN_FILE = (b"__file__", b"argv[0]")  # by which a program finds the file that it is from
 
 
@@ -70,8 +69,7 @@ def run_stdio(context, fields, at_the_end=program_end.AT_THE_END):
     context.start(messages.DIRECT, 3)
     _open_streams(bool(context.step_limit))
     stand_ins.install_for(source, context.scratch_bytes)
-    if any(name in fields[1] for name in _READ_LINES):
-        program_end.show_lines_of(source)
+    program_end.show_lines_for(source)
     if context.scratch_bytes and any(name in fields[1] for name in _OWN_FILE):
         _write_file_of(source)
     sys.argv = [PROGRAM_FILE, *context.arguments]
@@ -148,6 +146,7 @@ def run_script(context, fields):
         else:
             _import_what_makes_code(source + script)
             stand_ins.install_for(source + script, context.scratch_bytes)
+            program_end.show_lines_for(source, namespace["__file__"])
             guard.raise_it()
             suite.is_compiled(test, guard)
             _run_both(context, program, test, suite, fields[3].decode())

@@ -9,6 +9,7 @@ from cruxcell.analysis.bytecode import SETS_ATTRIBUTES, lacked_names, names_of
 from cruxcell.analysis.parsing import PROGRAM, Invalid, compile_text
 from cruxcell.jobs import stand_ins
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
+from cruxcell.jobs.program_end import show_lines_for
 from cruxcell.jobs.separated.crossing.classes import state_of
 from cruxcell.jobs.separated.crossing.told_states import ToldStates, unshared
 from cruxcell.jobs.separated.exchange.link import CALL, Link, connect
@@ -29,7 +30,7 @@ from cruxcell.jobs.separated.state.redirected import Streams
 from cruxcell.jobs.separated.state.running_threads import threads_of
 from cruxcell.jobs.separated.state.traced import Traced
 from cruxcell.jobs.separated.state.waits import rested
-from cruxcell.namespace import CANDIDATE, module_namespace, named_namespace, set_recursion_depth
+from cruxcell.namespace import CANDIDATE, PROGRAM_FILE, module_namespace, named_namespace, set_recursion_depth
 from cruxcell.protocol import messages, records
 
 TYPE_CHECKING = False
@@ -60,6 +61,7 @@ def run_serve(context, fields):
     server = _Server(context, program, namespace)
     stand_ins.install_for(text, context.scratch_bytes)
     changed_times.install_for(text)
+    show_lines_for(text, name + ".py" if name else PROGRAM_FILE)
     keep(text)
     if "__class__" in names_of(program, SETS_ATTRIBUTES) or ("__class__" in text and "setattr" in text):
         server.link.objects.shown.kinds = {}
