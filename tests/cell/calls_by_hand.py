@@ -43,7 +43,7 @@ class Helper:
 class Context:
     """Notes what a job does, in order."""
 
-    report, scratch_bytes = 3, 0
+    report, scratch_bytes, memory_bytes = 3, 0, 0
 
     def __init__(self, *opened: str) -> None:
         self.helper: Any = Helper()

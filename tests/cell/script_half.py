@@ -39,7 +39,7 @@ class Context:
     def __init__(self) -> None:
         self.stdout, self.stderr = sys.stdout, sys.stderr
         self.helper = SimpleNamespace(hear=None)
-        self.scratch_bytes, self.has_files = 0, False
+        self.scratch_bytes, self.memory_bytes, self.has_files = 0, 0, False
         self.sent: list[bytes] = []
         self.said: list[list[bytes]] = []
 

@@ -31,7 +31,7 @@ class Context:
     def __init__(self) -> None:
         self.stdout, self.stderr = Stream(), Stream()
         self.ran: list[Any] = []
-        self.scratch_bytes = 0
+        self.scratch_bytes = self.memory_bytes = 0
         self.refused: list[str] = []
 
     def refuse(self, why: str) -> None:

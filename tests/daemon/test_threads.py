@@ -91,6 +91,20 @@ threading.stack_size(1 << 26)
 sys.setrecursionlimit(10**6)
 threading.Thread(target=main).start()
 """
+HUGE_STACK = """
+import threading
+threading.stack_size(1 << 34)
+assert threading.stack_size(1 << 26) == 1 << 34
+threading.stack_size(1 << 34)
+def f(x):
+    found = []
+    thread = threading.Thread(target=found.append, args=(x + 1,))
+    thread.start()
+    thread.join()
+    return found[0]
+if __name__ == "__main__":
+    print(f(int(input())))
+"""
 AT_THE_END = """
 import atexit, threading, time
 atexit.register(print, 'at exit')
@@ -157,6 +171,9 @@ def test_threads_pools_and_event_loops_work(request: pytest.FixtureRequest, twin
         (POOL, ScriptCheck("assert candidate(2) == [0, 2]", "f"), Outcome.FAILED),
         (STACK, StdioCheck("5000\n", "5000\n"), Outcome.PASSED),
         (STACK, StdioCheck("5000\n", "4999\n"), Outcome.FAILED),
+        (HUGE_STACK, StdioCheck("5\n", "6\n"), Outcome.PASSED),
+        (HUGE_STACK, CallCheck("f(5)", "6"), Outcome.PASSED),
+        (HUGE_STACK, ScriptCheck("assert f(5) == 6\nassert [f(n) for n in (1, 2)] == [2, 3]", "f"), Outcome.PASSED),
         (AT_THE_END, StdioCheck("", "end\nthread\ntimer\nat exit\n"), Outcome.PASSED),
         ("print(open('/dev/stdin').read().split())", StdioCheck("1 2\n", "['1', '2']\n"), Outcome.PASSED),
         ("with open('/dev/stdin') as f: print(sum(map(int, f)))", StdioCheck("1\n2\n", "4\n"), Outcome.FAILED),

@@ -146,7 +146,7 @@ def begin_alone(context, source):
     # type: (JobContext, str) -> None
     """Nothing follows what runs now, so its program may have functions of ours. `os.statvfs` stays refused."""
     context.last_check()
-    stand_ins.install_for(source, 0)
+    stand_ins.install_for(source, 0, context.memory_bytes)
     program_end.show_lines_for(source)
 
 
@@ -320,7 +320,7 @@ def run_apply(context, fields, read=None):
         return
     namespace = module_namespace()
     guard = guard_of(context, program) if read is not None else None
-    stand_ins.install_for(source, context.scratch_bytes)
+    stand_ins.install_for(source, context.scratch_bytes, context.memory_bytes)
     if read is None:  # a checker's lines are not the program's
         program_end.show_lines_for(source)
     context.start(messages.DIRECT, 1)

@@ -68,7 +68,7 @@ def run_stdio(context, fields, at_the_end=program_end.AT_THE_END):
     gc.freeze()  # what is ours need not be looked through
     context.start(messages.DIRECT, 3)
     _open_streams(bool(context.step_limit))
-    stand_ins.install_for(source, context.scratch_bytes)
+    stand_ins.install_for(source, context.scratch_bytes, context.memory_bytes)
     program_end.show_lines_for(source)
     if context.scratch_bytes and any(name in fields[1] for name in _OWN_FILE):
         _write_file_of(source)
@@ -145,7 +145,7 @@ def run_script(context, fields):
             context.send(records.findings(0, [found]))
         else:
             _import_what_makes_code(source + script)
-            stand_ins.install_for(source + script, context.scratch_bytes)
+            stand_ins.install_for(source + script, context.scratch_bytes, context.memory_bytes)
             program_end.show_lines_for(source, namespace["__file__"])
             guard.raise_it()
             suite.is_compiled(test, guard)

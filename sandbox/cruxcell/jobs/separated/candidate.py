@@ -59,7 +59,7 @@ def run_serve(context, fields):
     if name:
         sys.modules[CANDIDATE] = sys.modules[name]  # by which the other half names it
     server = _Server(context, program, namespace)
-    stand_ins.install_for(text, context.scratch_bytes)
+    stand_ins.install_for(text, context.scratch_bytes, context.memory_bytes)
     changed_times.install_for(text)
     show_lines_for(text, name + ".py" if name else PROGRAM_FILE)
     keep(text)

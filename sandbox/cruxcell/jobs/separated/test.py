@@ -43,7 +43,7 @@ def run_test(context, fields, is_rehearsal=False):
         context.refuse("the script: %s" % error)
         return
     suite.is_compiled(script)
-    stand_ins.install_for(suite.code, context.scratch_bytes)
+    stand_ins.install_for(suite.code, context.scratch_bytes, context.memory_bytes)
     context.start(messages.DIRECT, _BETWEEN)
     link = ScriptLink(context, suite.namespace, token, suite.of_program)
     link.results, suite.results.leave = suite.results, link.leave_declined
