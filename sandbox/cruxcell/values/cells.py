@@ -74,7 +74,7 @@ def _inside(value):
     kind = type(value)
     if kind is tuple or kind is frozenset:
         return list(value)
-    module = kind.__module__
+    module = str(kind.__module__)
     if module == "numpy" and kind is sys.modules["numpy"].ndarray:
         return list(value.ravel()) if value.dtype.kind == "O" else []
     if module.partition(".")[0] == "pandas":

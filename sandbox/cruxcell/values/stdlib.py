@@ -25,6 +25,8 @@ def write(writer, value, depth):
     kind = type(value)
     module = kind.__module__ or "sympy"  # whose functions that have but a name are of no module
     found, is_written = None, False  # type: Any, bool
+    if type(module) is not str:  # a program may write anything there
+        return False
     if module == "builtins":
         found = (b"s", (value.start, value.stop, value.step)) if kind is slice else owned.parts_of(writer, value)
     elif module in _TAKE:

@@ -5,7 +5,16 @@ import sys
 from cruxcell.jobs.separated.proxies.counting import is_ours
 from cruxcell.jobs.separated.proxies.equality import CONTENT
 from cruxcell.jobs.separated.proxies.metaclasses import CHECKS, is_said, said_by_metaclass
-from cruxcell.jobs.separated.proxies.operations import BESIDES, OPERATORS, SPECIAL, kinds_of, mro_of, offered, own_of
+from cruxcell.jobs.separated.proxies.operations import (
+    BESIDES,
+    OPERATORS,
+    SPECIAL,
+    kinds_of,
+    mro_of,
+    offered,
+    own_of,
+    package_of,
+)
 from cruxcell.jobs.separated.proxies.remote import RemoteType, is_class_of_proxies
 from cruxcell.jobs.separated.proxies.runs import LINK
 from cruxcell.jobs.separated.proxies.shared_names import MODULES, PLAIN, is_stdlib
@@ -242,7 +251,7 @@ def _is_of_a_known_library(cls):
     # type: (type) -> bool
     """Whose classes derived from plain types are these with more to them (IntEnum). Other packages have dicts that are
     sorted, or give one value of several."""
-    return is_stdlib(cls) and cls.__module__.partition(".")[0].lstrip("_") in MODULES
+    return is_stdlib(cls) and package_of(cls).lstrip("_") in MODULES
 
 
 def may_be_own(name, base):

@@ -8,7 +8,7 @@ from cruxcell.jobs.separated.proxies.equality import items_in
 from cruxcell.jobs.separated.proxies.facts import has_equality
 from cruxcell.jobs.separated.proxies.library_values import gives_a_value
 from cruxcell.jobs.separated.proxies.matching import ATOMS
-from cruxcell.jobs.separated.proxies.operations import is_class, mro_of, own_of
+from cruxcell.jobs.separated.proxies.operations import is_class, mro_of, own_of, package_of
 from cruxcell.jobs.separated.proxies.remote import is_class_of_proxies
 from cruxcell.jobs.separated.proxies.shared_names import is_stdlib
 from cruxcell.values.containers import CONTAINERS
@@ -155,7 +155,7 @@ def _is_short(state, modules):
 def _memory_of(value, kind):
     # type: (Any, Any) -> int
     """The bytes of an array of plain data that shows no other's memory; of anything else more than are told of."""
-    is_array = type(kind) is type and str(kind.__module__).partition(".")[0] in _OF_ARRAYS and is_stdlib(kind)
+    is_array = type(kind) is type and package_of(kind) in _OF_ARRAYS and is_stdlib(kind)
     try:
         view = memoryview(value) if is_array or kind is bytearray else None
     except (TypeError, ValueError, BufferError):  # of items that have no such form, as dates
@@ -166,7 +166,7 @@ def _memory_of(value, kind):
 
 def _is_value(kind):
     # type: (Any) -> bool
-    return type(kind) is type and str(kind.__module__).partition(".")[0] in _OF_VALUES
+    return type(kind) is type and package_of(kind) in _OF_VALUES
 
 
 _OF_VALUES = ("datetime", "decimal", "fractions", "ipaddress", "pathlib", "re", "uuid")

@@ -9,7 +9,15 @@ import builtins
 import sys
 
 from cruxcell.jobs.separated.proxies.facts import number_of
-from cruxcell.jobs.separated.proxies.operations import SPECIAL, is_a_mock, is_class, kinds_of, mro_of, own_of
+from cruxcell.jobs.separated.proxies.operations import (
+    SPECIAL,
+    is_a_mock,
+    is_class,
+    kinds_of,
+    mro_of,
+    own_of,
+    package_of,
+)
 from cruxcell.jobs.separated.proxies.placing import hash_meanwhile, is_reading
 from cruxcell.jobs.separated.proxies.runs import LINK, aexits, anexts, exits, nexts
 from cruxcell.jobs.separated.proxies.shared_names import is_stdlib
@@ -82,7 +90,7 @@ def _what_hinders(meta, name, bases, namespace):
     if any(key.startswith("test") for key in namespace) or ("_pytest" in sys.modules and name.startswith("Test")):
         return " and has tests"  # which the candidate would have a hand in
     for before, each in zip((None, *bases), bases):
-        if not _is_theirs(meta, each) and (not is_stdlib(each) or each.__module__.partition(".")[0] in _SUITES):
+        if not _is_theirs(meta, each) and (not is_stdlib(each) or package_of(each) in _SUITES):
             return " and from one that the program does not have"
         if before is not None and is_derived(each) and not is_derived(before):
             return " and behind it from one that the script has made of one"

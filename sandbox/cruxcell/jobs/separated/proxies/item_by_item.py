@@ -3,6 +3,7 @@ whether it is the same, which is neither true nor false."""
 
 import sys
 
+from cruxcell.jobs.separated.proxies.operations import package_of
 from cruxcell.jobs.separated.proxies.shared_names import is_stdlib
 from cruxcell.values.arrays import is_array_of_objects
 
@@ -22,7 +23,7 @@ def is_of_items(value):
 def _package_of(value):
     # type: (Any) -> str
     kind = type(value)
-    package = str(kind.__module__).partition(".")[0]
+    package = package_of(kind)
     if package not in _HAVE or package not in sys.modules or not hasattr(kind, _HAVE[package]) or not is_stdlib(kind):
         return ""
     return package if package != "numpy" or kind.__name__ == "ndarray" else ""

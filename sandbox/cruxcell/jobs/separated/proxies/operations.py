@@ -277,9 +277,8 @@ def _wraps(target):
 def _is_akin(one, other):
     # type: (object, object) -> bool
     """Have their classes one of the same library in common?"""
-    package = type(one).__module__.partition(".")[0]
     common = [each for each in mro_of(type(one)) if any(each is its for its in mro_of(type(other)))]
-    return any(each.__module__.partition(".")[0] == package for each in common)
+    return any(package_of(each) == package_of(type(one)) for each in common)
 
 
 def data_of(target):
@@ -315,8 +314,13 @@ def _decides_for_the_script(target, name):
 def _packages(target):
     # type: (object) -> list[str]
     """Those that its classes are of."""
-    kinds = mro_of(class_of(target))
-    return [each.__module__.partition(".")[0] for each in kinds]
+    return list(map(package_of, mro_of(class_of(target))))
+
+
+def package_of(cls):
+    # type: (Any) -> str
+    """The package that a class says it is of, which need not be a text."""
+    return str(cls.__module__).partition(".")[0]
 
 
 FRAMEWORKS = frozenset(["unittest", "pytest", "_pytest", "pytest_mock", "doctest"])

@@ -1,6 +1,8 @@
 """What a value is in another form: the numbers and words in a text, another type of number, the fields of a date, the
 text of a path."""
 
+from cruxcell.jobs.separated.proxies.operations import package_of
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
@@ -62,7 +64,7 @@ def readings_of(value):
 
 def _name_of(kind):
     # type: (type) -> tuple[str, str]
-    return kind.__module__.partition(".")[0], kind.__name__
+    return package_of(kind), kind.__name__
 
 
 def _readings_of_text(text):

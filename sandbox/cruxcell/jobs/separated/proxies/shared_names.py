@@ -3,7 +3,7 @@
 import builtins
 import sys
 
-from cruxcell.jobs.separated.proxies.operations import FRAMEWORKS
+from cruxcell.jobs.separated.proxies.operations import FRAMEWORKS, package_of
 from cruxcell.values import owned
 
 TYPE_CHECKING = False
@@ -146,9 +146,9 @@ def is_shared(module, name, found):
 
 
 def imported(name):
-    # type: (str) -> Any
+    # type: (object) -> Any
     """The module of that name, if it was imported: not the program's or the script's own, nor one that it made."""
-    loaded = sys.modules.get(name)
+    loaded = sys.modules.get(name) if type(name) is str else None
     return loaded if getattr(loaded, "__spec__", None) is not None else None
 
 
@@ -200,7 +200,7 @@ def is_of_c(cls):
 def is_of_a_package(cls):
     # type: (type) -> bool
     """Of none of the interpreter's, some of which take an object that says so for memory of its own (ctypes)."""
-    return cls.__module__.partition(".")[0].lstrip("_") not in STDLIB_MODULES
+    return package_of(cls).lstrip("_") not in STDLIB_MODULES
 
 
 def place_of(cls):
@@ -240,7 +240,7 @@ def stands_for(cls, is_given=False):
     package's object that the test passes, which may say so of any."""
     if _STANDS_FOR.get(cls.__name__) is cls:
         return cls.__name__
-    is_known = is_given or issubclass(cls, BaseException) or _is_known(cls.__module__, cls.__name__, cls)
+    is_known = is_given or issubclass(cls, BaseException) or _is_known(str(cls.__module__), cls.__name__, cls)
     if is_known and is_stdlib(cls):
         return place_of(cls)
     return ""
@@ -306,7 +306,7 @@ def _is_an_error(cls):
     own = _kinds_of_error(cls)
     if any(each.__module__ == "builtins" for each in own):
         return True
-    return all(each.__module__.partition(".")[0].lstrip("_") in _ERRORS_OF for each in own) and bool(own)
+    return all(package_of(each).lstrip("_") in _ERRORS_OF for each in own) and bool(own)
 
 
 def _kinds_of_error(cls):
@@ -327,7 +327,7 @@ def _is_an_error_of_a_package(cls, named):
     """An error of a package's which the script names, or one of its kind: then it says itself what comes of that.
     `named`: what the script names; None where it raises the error for the candidate."""
     kinds = _kinds_of_error(cls)
-    run_tests = any(each.__module__.partition(".")[0] in _RUN_TESTS for each in kinds)
+    run_tests = any(package_of(each) in _RUN_TESTS for each in kinds)
     if not kinds or run_tests or not all(map(is_of_a_package, kinds)):
         return False
     further = [cls]
