@@ -5,7 +5,7 @@ from _collections import deque  # type: ignore[import-not-found]
 
 from cruxcell.jobs.separated.proxies import remote
 from cruxcell.jobs.separated.proxies.operations import mro_of, own_of
-from cruxcell.jobs.separated.proxies.runs import ENDS, LINK, cancellations
+from cruxcell.jobs.separated.proxies.runs import ENDS, LINK, QUESTIONS, cancellations
 from cruxcell.jobs.separated.proxies.shared_names import is_of_a_package, is_stdlib
 from cruxcell.jobs.separated.rules.memory import place_within
 from cruxcell.protocol import records
@@ -199,6 +199,18 @@ def add_more(error, more):
         BaseException.__setattr__(error, "_remote_repr", shown)
 
 
+def renewed(error, arguments, text, more):
+    # type: (Any, list[Any], str, object) -> bool
+    """An error that is here has what the other half says of it by now. Not one of a library that has another text by
+    that: it is made anew."""
+    _set_args(error, tuple(arguments))
+    add_more(error, more)
+    if remote.is_class_of_proxies(type(error)):
+        _has_text(error, text)
+        return True
+    return records.message_of(error) == text
+
+
 def _add_fields(error, more, of_the_test):
     # type: (Any, object, bool) -> Any
     fields = more[2] if type(more) is tuple and len(more) == 3 else ()
@@ -226,12 +238,19 @@ def make_exception(cls, arguments, text, made_of=None, more=None, of_the_test=Fa
     error = _add_fields(_construct(cls, arguments if made_of is None else list(made_of)), more, of_the_test)
     _set_args(error, tuple(arguments))
     if remote.is_class_of_proxies(cls):  # it is not asked: a class of the script's may have a text of its own
-        BaseException.__setattr__(error, "_remote_text", text)
+        _has_text(error, text)
     elif not _is_of_data(type(error)) and records.message_of(error) != text:  # whose text may have to be asked for
         told = {"__str__": lambda _self: text, "__module__": cls.__module__}
         error = _add_fields(_construct(type(cls.__name__, (type(error),), told), arguments), more, of_the_test)
         _set_args(error, tuple(arguments))
     return error
+
+
+def _has_text(error, text):
+    # type: (BaseException, str) -> None
+    """Until this half asks for anything more."""
+    BaseException.__setattr__(error, "_remote_text", text)
+    BaseException.__setattr__(error, "_remote_asked", QUESTIONS[0])
 
 
 def _construct(cls, arguments):

@@ -2,9 +2,11 @@
 
 import _weakref
 
+from cruxcell.jobs.separated.crossing.exceptions import arguments_of
 from cruxcell.jobs.separated.proxies import facts, remote
 from cruxcell.jobs.separated.proxies.runs import LINK
 from cruxcell.jobs.separated.rules.memory import NOT_GIVEN, reaches_memory
+from cruxcell.protocol import records
 from cruxcell.values.canonical import TooLarge
 from cruxcell.values.containers import Garbled, alone
 
@@ -84,7 +86,9 @@ class Held:
         # type: () -> None
         self._living = {}  # type: dict[int, Any]  # opaque ones, as long as anything refers to them
         self._kept = {}  # type: dict[int, Any]
-        self._errors = {}  # type: dict[int, list[Any]]  # one each, of classes that know no weak references
+        # Errors of classes that know no weak references, each with its `args` and attributes as they came.
+        self._errors = {}  # type: dict[int, list[Any]]
+        self._numbers_of_errors = {}  # type: dict[int, int]  # by their addresses: a copy of one is another
         self.dead = {}  # type: dict[int, None]  # what the other half is to be told
 
     def find(self, number):
@@ -96,6 +100,12 @@ class Held:
             return self._errors[number][0]
         reference = self._living.get(number)
         return reference() if reference is not None else None
+
+    def number_of_error(self, error):
+        # type: (BaseException) -> int | None
+        """The other half's number of an error that is as it came from there."""
+        number = self._numbers_of_errors.get(id(error))
+        return number if number is not None and _is_as_told(error, *self._errors[number][1:]) else None
 
     def numbers(self):
         # type: () -> Collection[int]
@@ -115,15 +125,27 @@ class Held:
         # type: (int, Any, bool) -> Any
         if len(self._living) + len(self._kept) + len(self._errors) >= MAX_OBJECTS:
             raise Garbled("more objects than may be")
-        facts.give_number(value, number)
         self.dead.pop(number, None)
-        if weak and remote.is_class_of_proxies(type(value)):
+        if weak and not remote.is_class_of_proxies(type(value)):
+            self.keep_error(number, value)
+            return value
+        facts.give_number(value, number)
+        if weak:
             self._living[number] = _weakref.ref(value, lambda _: self._died(number))
-        elif weak:
-            self._errors[number] = [value]
         else:
             self._kept[number] = value
         return value
+
+    def keep_error(self, number, error):
+        # type: (int, BaseException) -> None
+        """As it is now, it is what the other half has by this number."""
+        if number in self._errors:  # it may have become another
+            self._numbers_of_errors.pop(id(self._errors[number][0]), None)
+        attributes = dict(records.dict_of(error))
+        if type(attributes.get(_NOTES)) is list:  # which gets more
+            attributes[_NOTES] = list(attributes[_NOTES])
+        self._errors[number] = [error, arguments_of(error), attributes]
+        self._numbers_of_errors[id(error)] = number
 
     def sweep(self):
         # type: () -> list[Any]
@@ -131,7 +153,10 @@ class Held:
         through, and all that these hold."""
         gone = alone(self._errors)
         self.dead.update(dict.fromkeys(gone))
-        return [self._errors.pop(number)[0] for number in gone]
+        errors = [self._errors.pop(number)[0] for number in gone]
+        for each in errors:
+            del self._numbers_of_errors[id(each)]
+        return errors
 
     def _died(self, number):
         # type: (int) -> None
@@ -139,3 +164,18 @@ class Held:
         if reference is not None and reference() is None:
             del self._living[number]
             self.dead[number] = None
+
+
+_NOTES = "__notes__"
+
+
+def _is_as_told(error, arguments, attributes):
+    # type: (BaseException, object, dict[str, Any]) -> bool
+    """Has an error these `args` and attributes? None of them is asked what it equals."""
+    own = records.dict_of(error)
+    if arguments_of(error) is not arguments or own.keys() != attributes.keys():
+        return False
+    return all(
+        own[name] == told if name == _NOTES and type(own[name]) is list else own[name] is told
+        for name, told in attributes.items()
+    )

@@ -35,6 +35,7 @@ from cruxcell.jobs.separated.crossing.exceptions import (
     may_make,
     members_of_its_own,
     more_of,
+    renewed,
 )
 from cruxcell.jobs.separated.crossing.numbered import Held, Shown
 from cruxcell.jobs.separated.proxies import facts, proxy_classes, remote
@@ -79,6 +80,7 @@ class Objects:
         self.classes = {}  # type: dict[int, type]
         self.is_question = False  # is what is read given to what the script has passed?
         self.is_given = False  # is it given, and not raised?
+        self.passing = None  # type: Any  # an error that goes to the other half, and that nothing here refers to
         self.asked = None  # type: Any  # the class of the other half's that gives what is read
         self.in_script = frozenset()  # type: Collection[str]  # of the test's: all that the script names
         self.imports = set()  # type: set[str]  # packages that it imports and that may not be loaded by now
@@ -109,7 +111,7 @@ class Objects:
         elif self._write_by_name(writer, value, kind, depth):
             return
         elif issubclass(kind, BaseException):
-            known = records.dict_of(value).get("_remote_number")
+            known = self.held.number_of_error(value)
             if known is not None:
                 self._write_number(writer, b".", known)
                 return
@@ -186,8 +188,8 @@ class Objects:
     def _write_exception(self, writer, error, depth):
         # type: (Any, BaseException, int) -> None
         cls = type(error)
-        number = self.shown.show(error) if self.is_test or cls.__module__ != "builtins" else 0
-        self._write_number(writer, b"X", number)
+        is_kept = self.is_test or cls.__module__ != "builtins" or self.passing is not error
+        self._write_number(writer, b"X", self.shown.show(error) if is_kept else 0)
         self._write_class(writer, cls, "error")
         arguments = arguments_of(error)
         writer.items((records.message_of(error), len(arguments)), depth)
@@ -333,7 +335,10 @@ class Objects:
         cause, context = reader.value(depth + 1), reader.value(depth + 1)
         self.is_given = is_given
         found = self.held.find(number) if number else None
-        if isinstance(found, BaseException) and issubclass(type(found), cls):
+        if isinstance(found, BaseException) and issubclass(type(found), cls) and renewed(found, arguments, text, more):
+            have_causes(found, cause, context)
+            if not remote.is_class_of_proxies(type(found)):
+                self.held.keep_error(number, found)
             return found
         if made_of is not None and not may_make(made_of, cls):
             if not remote.is_class_of_proxies(cls):  # of a package that is not loaded here

@@ -65,6 +65,11 @@ class Leaving:
         """As `refuse`, where it is the script that no program can pass."""
         self.leave(messages.CANNOT_CROSS, why)
 
+    def may_show(self):
+        # type: () -> bool
+        """May the candidate be asked how something is shown by now? Not at the end, and not while a test ends."""
+        return not self.ending.locked() and (self.results is None or self.results.declined is None)
+
     def gone(self, why):
         # type: (str) -> Any
         """As `refuse`, where the candidate does not answer, or not as an honest one does."""

@@ -20,11 +20,11 @@ from cruxcell.jobs.separated.exchange.one_thread import QUESTION, RAISED, OneThr
 from cruxcell.jobs.separated.exchange.partners import Partners
 from cruxcell.jobs.separated.proxies.members import class_asked
 from cruxcell.jobs.separated.proxies.operations import SPECIAL
-from cruxcell.jobs.separated.proxies.runs import LINK
+from cruxcell.jobs.separated.proxies.runs import LINK, QUESTIONS
 from cruxcell.protocol import frames, messages
 from cruxcell.protocol.records import set_traceback
 from cruxcell.values.canonical import TooLarge
-from cruxcell.values.containers import Containers, Garbled, need_frames, with_room
+from cruxcell.values.containers import Containers, Garbled, is_referred_to, need_frames, with_room
 from cruxcell.values.reader import Reader
 from cruxcell.values.writer import Writer
 
@@ -176,10 +176,13 @@ class Link:
             self.before_answer()
         if may_be_quiet and kind == VALUE and not self.has_news():  # type: ignore[misc]
             kind = QUIET
+        if issubclass(type(values[0]), BaseException) and not is_referred_to(values):
+            self.objects.passing = values[0]
         try:
             threads.send(kind, number, values)
         except Unsent as error:
             threads.send(TOO_LARGE, number, [str(error)])
+        self.objects.passing = None
 
     def _perform(self, fields):
         # type: (list[Any]) -> Any
@@ -206,7 +209,7 @@ class Link:
         """Everything in `values` crosses; the list is emptied, so that nothing here refers to it any more. Returns the
         number, which is the next for a question. `has_room`: there are frames enough already, as by `with_room`."""
         if kind == QUESTION:
-            number = self._asked = self._asked + 1
+            number = self._asked = QUESTIONS[0] = self._asked + 1
         self._is_writing = True
         try:
             body = self._written(values) if has_room else with_room(self._written, values)

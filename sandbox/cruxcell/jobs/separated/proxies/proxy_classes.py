@@ -18,7 +18,7 @@ from cruxcell.jobs.separated.proxies.operations import (
     own_of,
 )
 from cruxcell.jobs.separated.proxies.remote import RemoteBase, RemoteObject, is_class_of_proxies
-from cruxcell.jobs.separated.proxies.runs import LINK
+from cruxcell.jobs.separated.proxies.runs import LINK, QUESTIONS
 from cruxcell.jobs.separated.proxies.signatures import PARTS, FunctionOf
 from cruxcell.jobs.separated.proxies.special_methods import (
     FUNCTION_TYPE,
@@ -215,14 +215,26 @@ _OF_VALUES = frozenset(["__str__", "__repr__", "__format__", "__missing__", "__c
 
 
 def _told(self):
-    # type: (Any) -> str
-    """The text an exception had when it was raised."""
-    text = _get(self, "__dict__").get("_remote_text", "")  # type: str
-    return text
+    # type: (Any) -> Any
+    """The text of an exception."""
+    return _told_anew(self, "__str__") if _may_have_changed(self) else _get(self, "__dict__").get("_remote_text", "")
 
 
 def _shown(self):
-    # type: (Any) -> str
-    """How it was shown then, where its class says that."""
-    text = _get(self, "__dict__").get("_remote_repr") or BaseException.__repr__(self)  # type: str
-    return text
+    # type: (Any) -> Any
+    """How it is shown, where its class says that."""
+    if _may_have_changed(self):
+        return _told_anew(self, "__repr__")
+    return _get(self, "__dict__").get("_remote_repr") or BaseException.__repr__(self)
+
+
+def _may_have_changed(self):
+    # type: (Any) -> bool
+    """Has the test asked for anything since the candidate has told an exception, by which that may be another?"""
+    link, asked = LINK[0], _get(self, "__dict__").get("_remote_asked", QUESTIONS[0])
+    return bool(link.is_test and asked != QUESTIONS[0] and link.may_show())
+
+
+def _told_anew(self, name):
+    # type: (Any, str) -> Any
+    return LINK[0].ask("special", self, name)

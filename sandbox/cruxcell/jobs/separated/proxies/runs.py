@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 # The one link of this process: an object with `ask(operation, *fields)` and `is_test`.
 LINK = []  # type: list[Any]
+QUESTIONS = [0]  # how many questions this half has asked
 # What would end an iteration or a generator of the test's own, `all(map(candidate, ...))`, and leave it content.
 ENDS = (StopIteration, StopAsyncIteration, GeneratorExit)
 
