@@ -22,7 +22,7 @@ _PUBLIC = frozenset(
     [
         "__name__", "__qualname__", "__doc__", "__module__", "__dict__", "__wrapped__", "__annotations__", "__code__",
         "__defaults__", "__kwdefaults__", "__func__", "__self__", "__members__", "__match_args__", "__slots__",
-        "__abstractmethods__",
+        "__abstractmethods__", "__attrs_attrs__",
         "_fields", "_asdict", "_replace", "_make", "_field_defaults",
     ]
 )  # fmt: skip
