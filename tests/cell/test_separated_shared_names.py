@@ -90,15 +90,19 @@ def test_no_class_that_makes_classes_and_no_function_of_python_s_own_may_be_name
                 assert not isinstance(found, types.FunctionType), name
 
 
-def test_a_class_of_enums_that_the_program_imports_is_told_by_its_place():
-    assert [shared_names.told_class(each) for each in (enum.IntFlag, enum.EnumMeta, int, Mode, 8, type)] == [
+def test_what_classes_and_functions_are_made_with_is_told_by_its_place():
+    assert [shared_names.told_import(each) for each in (enum.IntFlag, enum.EnumMeta, int, Mode, 8, type)] == [
         "enum.IntFlag", "", "", "", "", ""
     ]  # fmt: skip
     for kind in (type, abc.ABCMeta):
         made = types.new_class("Enum", (), {"metaclass": kind}, lambda body: body.update(__module__="enum"))
-        assert shared_names.told_class(made) == ""
-    assert shared_names.own_class("enum.IntFlag") is enum.IntFlag
-    assert [shared_names.own_class(each) for each in ("enum.EnumMeta", "math", None, 8, [])] == [None] * 5
+        assert shared_names.told_import(made) == ""
+    for module, names in shared_names._OWN.items():
+        for name in names.intersection(vars(importlib.import_module(module))):  # StrEnum is of 3.11
+            found = getattr(sys.modules[module], name)
+            assert shared_names.own_import(shared_names.told_import(found)) is found, name
+    assert shared_names.own_import("enum.IntFlag") is enum.IntFlag
+    assert [shared_names.own_import(each) for each in ("enum.EnumMeta", "math", "abc.", None, 8, [])] == [None] * 6
 
 
 def test_what_both_halves_have_is_found_at_its_place():

@@ -17,7 +17,7 @@ from cruxcell.jobs.separated.proxies.awaiting import Awaited
 from cruxcell.jobs.separated.proxies.copies import copied
 from cruxcell.jobs.separated.proxies.deriving import made_class
 from cruxcell.jobs.separated.proxies.looking import LOOKING, keep
-from cruxcell.jobs.separated.proxies.shared_names import told_class
+from cruxcell.jobs.separated.proxies.shared_names import told_import
 from cruxcell.jobs.separated.rules.pickles import PickledHere
 from cruxcell.jobs.separated.state import changed_times, search_path
 from cruxcell.jobs.separated.state.borrowing import Borrower
@@ -202,8 +202,8 @@ class _Server:
             value = self._namespace[name]
             if type(value) is _MODULE_TYPE:
                 modules[name] = str(value.__name__)
-            elif told_class(value):
-                modules[name] = told_class(value)
+            elif told_import(value):
+                modules[name] = told_import(value)
             else:
                 self.view[name] = value
         return self.view, modules

@@ -46,8 +46,15 @@ _SHARED_CLASSES = {
     "uuid": frozenset(["UUID"]),
 }
 _SHARED_CLASSES["pathlib._local"] = _SHARED_CLASSES["pathlib"]
-# What a script may have from the program's imports, too, under a name alone.
-_OWN_CLASSES = {"enum.%s" % name: name for name in ("Enum", "Flag", "IntEnum", "IntFlag", "StrEnum")}
+# What a script may have from the program's imports, too, under a name alone: what classes and functions are made with.
+# None of it ends anything, calls what the program has, or makes what equals more than the script says.
+_OWN = {
+    "abc": frozenset(["ABC", "ABCMeta", "abstractmethod"]),
+    "dataclasses": frozenset(["dataclass", "field"]),
+    "enum": frozenset(["Enum", "Flag", "IntEnum", "IntFlag", "StrEnum", "auto", "unique"]),
+    "functools": frozenset(["cached_property", "cmp_to_key", "total_ordering", "wraps"]),
+    "typing": frozenset(["Generic", "NamedTuple", "Protocol", "TypeVar", "TypedDict", "runtime_checkable"]),
+}
 # Modules of whose enums each member is known by its name: importing them does nothing else.
 _ENUMS_OF = frozenset(["calendar", "http", "inspect", "re", "signal", "socket"])
 # Up to 3.9 the interpreter does not say which modules are its own; these are what tests take attributes of.
@@ -167,18 +174,23 @@ def own_module(name, told):
         return None
 
 
-def own_class(told):
+def own_import(told):
     # type: (object) -> Any
-    """The test's own class, which the program has under a name of its own; None for others."""
-    name = _OWN_CLASSES.get(told) if type(told) is str else None
-    return None if name is None else getattr(__import__("enum"), name, None)
+    """The test's own class or function, which the program has under a name of its own; None for others."""
+    module, _, name = told.partition(".") if type(told) is str else ("", "", "")
+    return getattr(__import__(module), name, None) if name in _OWN.get(module, ()) else None
 
 
-def told_class(cls):
-    # type: (Any) -> str
-    """What `own_class` is told of a class that the program has under a name; nothing of others."""
-    place = "%s.%s" % (cls.__module__, cls.__name__) if type(cls) is not type and isinstance(cls, type) else ""
-    return place if place in _OWN_CLASSES and is_stdlib(cls) else ""
+def told_import(value):
+    # type: (object) -> str
+    """What `own_import` is told of a class or function that the program has under a name; nothing of others."""
+    found = ["%s.%s" % (module, name) for module, names in _OWN.items() for name in names if _has(module, name, value)]
+    return found[0] if found else ""
+
+
+def _has(module, name, value):
+    # type: (str, str, object) -> bool
+    return getattr(imported(module), name, None) is value is not None
 
 
 def is_stdlib(cls):

@@ -11,7 +11,7 @@ from cruxcell.jobs.separated.proxies import libraries
 from cruxcell.jobs.separated.proxies.deriving import is_derived, super_
 from cruxcell.jobs.separated.proxies.looking import looks_at_all, shown_names
 from cruxcell.jobs.separated.proxies.remote import is_remote
-from cruxcell.jobs.separated.proxies.shared_names import MODULES, STDLIB_MODULES, own_class, own_module
+from cruxcell.jobs.separated.proxies.shared_names import MODULES, STDLIB_MODULES, own_import, own_module
 from cruxcell.jobs.separated.rules.script import bound_names, expects_names, names_in_texts, used_as_modules
 
 TYPE_CHECKING = False
@@ -117,7 +117,7 @@ class ProgramNames:
                 self.namespace[name] = usual
                 continue
             if name in modules:
-                module = own_class(modules[name]) or own_module(name, modules[name])
+                module = own_import(modules[name]) or own_module(name, modules[name])
                 if module is not None:
                     self.namespace[name] = module
                 continue
