@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from cruxbox import CallCheck, Client, ScriptCheck, StdioCheck, Task
+from cruxbox import CallCheck, Client, RunCheck, ScriptCheck, StdioCheck, Task
 
 pytestmark = pytest.mark.kernel
 
@@ -81,3 +81,54 @@ def test_what_is_printed_through_a_stream_around_another_the_script_has(native: 
     script = "import contextlib, io\nwith contextlib.redirect_stdout(io.TextIOWrapper(io.BytesIO())) as out: f()\n"
     script += "out.seek(0)\nassert out.read() == 'a\\n'"
     assert native.check([Task(program, [ScriptCheck(script)])])[0].passed
+
+
+# What is left at the end finds all names as they were.
+COUNTED = """
+left = [1, 2]
+class A:
+    def __del__(self):
+        left.pop()
+        print(len(left))
+a, b = A(), A()
+"""
+# A stream of the program's, which needs names of the program to write.
+OWN_OUTPUT = """
+import io, os, sys
+class Output(io.IOBase):
+    def __init__(self): self.held = io.BytesIO()
+    def write(self, text): self.held.write(text.encode())
+    def flush(self):
+        os.write(1, self.held.getvalue())
+        self.held.truncate(0)
+        self.held.seek(0)
+sys.stdout = Output()
+print(5)
+"""
+LEAVES_LATER = """
+import os, threading, time
+def leave():
+    time.sleep(0.1)
+    os._exit(3)
+threading.Thread(target=leave).start()
+print(7)
+"""
+# How a program ends: (program, what it has printed by then, its exit status).
+ENDS = [
+    (COUNTED, "1\n0\n", 0),
+    (COUNTED + "raise SystemExit(4)\n", "1\n0\n", 4),
+    ("import typing\nclass A:\n    def __del__(self): print('gone')\na, kept = A(), typing.List[A]\n", "gone\n", 0),
+    (COUNTED + "import __main__\nmain = __main__\n", "1\n0\n", 0),
+    ("import sys\nclass A:\n    def __del__(self): print('gone')\na, sys.stdout = A(), sys.stderr\n", "gone\n", 0),
+    ("def f(): return out\nout = open(1, 'w', closefd=False)\nout.write('7')", "7", 0),
+    ("class A(int):\n    def __del__(self): print(self)\neach = [A(n) for n in range(3)]", "2\n1\n0\n", 0),
+    (OWN_OUTPUT, "5\n", 0),
+    ("import io, sys\nsys.stdout = io.TextIOWrapper(sys.stdout.detach(), 'utf-8')\nprint(7)", "7\n", 0),
+    ("import atexit, os\natexit.register(os._exit, 3)\nprint(7)", "7\n", 3),
+    (LEAVES_LATER, "7\n", 3),
+]
+
+
+def test_a_program_ends_as_a_script_does(native: Client):
+    verdicts = native.check([Task(program, [RunCheck()]) for program, _, _ in ENDS])
+    assert [(v.stdout, v.exit_code) for v in verdicts] == [(out, status) for _, out, status in ENDS]

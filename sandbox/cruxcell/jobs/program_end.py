@@ -3,6 +3,7 @@ its end, and its streams flushed."""
 
 import gc
 import sys
+from _weakref import ref
 
 from cruxcell.analysis.parsing import PROGRAM
 from cruxcell.namespace import PROGRAM_FILE
@@ -77,14 +78,46 @@ def flush_each():
     return is_flushed
 
 
-def let_go(namespace):
-    # type: (dict[str, Any]) -> None
+def flush_what_is_printed():
+    # type: () -> None
+    """As the interpreter does when the program has run, as what is done at its end may leave at once; and when all has
+    gone. That it cannot be written is no failure there: it is where the streams are flushed at the end."""
+    for name in ("stderr", "stdout"):
+        try:
+            getattr(sys, name).flush()
+        except BaseException:
+            pass
+
+
+class _Mark:
+    """It is in the program's names, and lives as long as they do."""
+
+
+def let_go(holding):
+    # type: (list[dict[str, Any]]) -> None
     """What is left when all is done goes, as it does then: what its `__del__` prints is output, and what a file that is
-    still open holds is written."""
+    still open holds is written. All goes at once, so each `__del__` finds all names; but if something else holds the
+    program's names, one after the other does. `holding`: them, which nothing else of the harness holds."""
+    for name in ("stdin", "stdout", "stderr"):  # the program's own are none any more
+        setattr(sys, name, getattr(sys, "__%s__" % name, None))
+    sys.modules.pop("__main__", None)
+    held = [holding.pop()]  # newer than what it holds, which the collector so puts behind it, in the order of going
+    gc.collect()
+    held[0]["__loader__"] = mark = _Mark()
+    found = ref(mark)
+    del mark, held[:]
+    gc.collect()
+    for namespace in [] if found() is None else gc.get_referrers(found()):
+        if type(namespace) is dict:
+            _clear(namespace)
+            gc.collect()
+
+
+def _clear(namespace):
+    # type: (dict[str, Any]) -> None
     names = [name for name in namespace if type(name) is str and name != "__builtins__"]
     for name in sorted(names, key=lambda each: not each.startswith("_") or each.startswith("__")):
         namespace[name] = None
-    gc.collect()
 
 
 def status_of(error):

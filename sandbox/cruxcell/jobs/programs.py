@@ -74,7 +74,7 @@ def run_stdio(context, fields, at_the_end=program_end.AT_THE_END):
         _write_file_of(source)
     sys.argv = [PROGRAM_FILE, *context.arguments]
     raised, status, steps = _outcome_of(context, program, at_the_end, source if is_run else None)
-    if raised is None or (issubclass(type(raised), SystemExit) and (is_run or not status)):
+    if raised is None:
         context.send(records.ended(context.numbers(0, steps)))
     else:
         context.send_raised(raised, steps)
@@ -84,20 +84,24 @@ def run_stdio(context, fields, at_the_end=program_end.AT_THE_END):
 
 def _outcome_of(context, program, at_the_end, source):
     # type: (JobContext, CodeType, tuple[tuple[str, str], ...], str | None) -> tuple[BaseException | None, int, int]
-    """Run it; what it raised, its exit status, its steps. That its output cannot be written is an exception. Where the
-    program is run as Python does, its `source` is there: that is the interpreter's status, and a traceback is shown."""
+    """Run it; what it raised that is a failure, its exit status, its steps. That its output cannot be written is one.
+    Where the program is run as Python does, its `source` is there: that is its status, and a traceback is shown."""
     is_run = source is not None
-    namespace = module_namespace("__main__")
-    namespace.update(OF_A_SCRIPT, __annotations__={})
+    names = [module_namespace("__main__")]
+    names[0].update(OF_A_SCRIPT, __annotations__={})
     context.settle()
-    raised, status = program_end.ended_by(source, context.run, program, namespace)
+    raised, status = program_end.ended_by(source, context.run, program, names[0])
     steps = context.steps()
+    program_end.flush_what_is_printed()
     later, its_status = program_end.ended_by(source, program_end.do_at_the_end, at_the_end, not is_run)
     if later is not None and not status:
         raised, status = later, its_status
+    later = None
+    if raised is not None and issubclass(type(raised), SystemExit) and (is_run or not status):
+        raised = None  # what is no failure is not reported, and holds the program's names
     is_flushed = program_end.flush_each()
-    program_end.let_go(namespace)
-    is_flushed = is_flushed and program_end.flush_each()
+    program_end.let_go(names)
+    program_end.flush_what_is_printed()
     if is_run and not is_flushed:
         status = program_end.NOT_FLUSHED
     return raised, status, steps
