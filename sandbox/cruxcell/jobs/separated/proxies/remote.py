@@ -181,13 +181,15 @@ class RemoteType(type):
 
     def __eq__(cls, other):
         # type: (object) -> bool
-        """Also to the class of a library that its objects say they are of: `type(f()) == Figure`. None of Python's own
-        types, by which the harness, too, tells what a value is."""
+        """Also to the class of a library that its objects say they are of: `type(f()) == Figure`. In the test's half
+        also to one of Python's own, which has no value then (`type(f()) == GeneratorType`): a candidate is told of any,
+        and the harness tells what a value is by these."""
         own = own_of(cls).get("__class__")
         stands_for = cls  # type: Any
         if type(own) is property and is_told(cls):
             stands_for = own.fget(None)  # type: ignore[misc]
-        return cls is other or (stands_for is other and stands_for.__module__ != "builtins")
+        is_one = stands_for is other and (LINK[0].is_test or stands_for.__module__ != "builtins")
+        return cls is other or is_one
 
     __hash__ = type.__hash__
 

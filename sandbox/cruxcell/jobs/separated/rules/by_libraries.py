@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _SCRIPT = "__main__"
 _FUNCTIONS = (type(is_public), type(is_public.__get__(1)))
+_OF_C = (BUILTIN_TYPE, METHOD_TYPE)
 CLASS_GIVEN = "the program uses the class of a %s that the script has passed, and not the class: require IN_PROCESS"
 NAME_GIVEN = (
     "the program tells an object that the script has passed the name of a special attribute: require IN_PROCESS"
@@ -121,13 +122,19 @@ def _end_of_name(data, at, stops):
     return end
 
 
+def _is_among(kind, kinds):
+    # type: (type, tuple[type, ...]) -> bool
+    """Itself: that of a proxy says that it equals what its objects say they are of."""
+    return any(kind is each for each in kinds)
+
+
 def formats_nothing(target):
     # type: (Any) -> bool
     """Is it the script's own, or a function of C? The others may be of a library that formats what it is given."""
     kind = type(target)
-    if kind in (BUILTIN_TYPE, METHOD_TYPE):
+    if _is_among(kind, _OF_C):
         return True
-    if kind in _FUNCTIONS:
+    if _is_among(kind, _FUNCTIONS):
         return bool(target.__module__ == _SCRIPT)
     classes = mro_of(target if issubclass(kind, type) else kind)
     return all(each.__module__ == _SCRIPT for each in classes if each is not object)
@@ -221,7 +228,7 @@ def function_of(value):
 def is_to_be_served(value):
     # type: (Any) -> bool
     """Is it a function or method of a library of the test's?"""
-    return type(value) in (*_FUNCTIONS, BUILTIN_TYPE, METHOD_TYPE) and getattr(value, "__module__", None) != _SCRIPT
+    return _is_among(type(value), _FUNCTIONS + _OF_C) and getattr(value, "__module__", None) != _SCRIPT
 
 
 # ---- attributes that a library sets ---------------------------------------------------------------------------------
@@ -281,7 +288,9 @@ def may_be_set(target, name, *value):
     """May a library set this attribute of what the script has passed? Of a library's object what has no special
     meaning."""
     kind = type(target)
-    if issubclass(kind, type) or kind in _FUNCTIONS or (value and not may_be_told("set", target, [name, *value])):
+    if issubclass(kind, type) or _is_among(kind, _FUNCTIONS):
+        return False
+    if value and not may_be_told("set", target, [name, *value]):
         return False
     is_restricted = kind.__module__ == _SCRIPT or is_a_mock(target)
     return bool(may_set(target, name, *value)) if is_restricted else str(name)[:2] != "__"
