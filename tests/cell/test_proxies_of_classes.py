@@ -114,7 +114,8 @@ def test_a_class_equals_the_one_of_a_library_that_it_stands_for(either: Other):
     cls = either.cls(stands=threading.Thread)
     assert (cls == threading.Thread) is (threading.Thread == cls) is either.is_test
     assert cls not in [threading.Timer, either.cls(), either.cls(stands=threading.Thread), 1]
-    assert either.cls(stands=FunctionType) not in [FunctionType, None]
+    assert (either.cls(stands=FunctionType) == FunctionType) is either.is_test
+    assert either.cls(stands=FunctionType) not in [MethodType, None]
 
 
 def test_a_class_is_asked_for_what_no_class_here_has(other: Other):

@@ -105,14 +105,6 @@ class Output(io.IOBase):
 sys.stdout = Output()
 print(5)
 """
-LEAVES_LATER = """
-import os, threading, time
-def leave():
-    time.sleep(0.1)
-    os._exit(3)
-threading.Thread(target=leave).start()
-print(7)
-"""
 # How a program ends: (program, what it has printed by then, its exit status).
 ENDS = [
     (COUNTED, "1\n0\n", 0),
@@ -125,7 +117,6 @@ ENDS = [
     (OWN_OUTPUT, "5\n", 0),
     ("import io, sys\nsys.stdout = io.TextIOWrapper(sys.stdout.detach(), 'utf-8')\nprint(7)", "7\n", 0),
     ("import atexit, os\natexit.register(os._exit, 3)\nprint(7)", "7\n", 3),
-    (LEAVES_LATER, "7\n", 3),
 ]
 
 

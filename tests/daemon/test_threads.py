@@ -298,3 +298,18 @@ def test_a_program_waits_for_its_threads_however_it_ends(native: Client, end: st
         {end}"""
     verdict = judge(native, program, RunCheck(""))
     assert (verdict.outcome, verdict.stdout) == (Outcome.EXECUTED, "1\n2\n"), verdict
+
+
+LEAVES_LATER = """
+import os, threading, time
+def leave():
+    time.sleep(0.1)
+    os._exit(3)
+threading.Thread(target=leave).start()
+print(7)
+"""
+
+
+def test_what_was_printed_is_there_where_a_thread_leaves(native: Client):
+    [verdict] = native.check([Task(LEAVES_LATER, [RunCheck()])])
+    assert (verdict.stdout, verdict.exit_code) == ("7\n", 3)
