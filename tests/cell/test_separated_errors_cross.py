@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from typing import Any
+from urllib.error import URLError
 
 import pytest
 from cruxcell.jobs.separated.crossing import exceptions
@@ -39,25 +40,64 @@ CHANGES: dict[str, Callable[[Any], object]] = {
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_an_error_that_was_changed_here_goes_as_it_is(test: End, candidate: End, name: str):
+@pytest.mark.parametrize("is_of_the_test", [False, True])
+def test_an_error_that_was_changed_in_the_other_half_is_so(test: End, candidate: End, name: str, is_of_the_test: bool):
+    owner, other = (test, candidate) if is_of_the_test else (candidate, test)
     raised: Any = ValueError("a")
     raised.__notes__ = ["a"]
-    found = test.reads(candidate.sends(raised))
+    found = other.reads(owner.sends(raised))
     CHANGES[name](found)
-    other = candidate.reads(test.sends(found))
-    assert other is not raised
-    assert (other.args, getattr(other, "code", 0)) == (found.args, getattr(found, "code", 0))
+    assert owner.reads(other.sends(found)) is raised
+    assert raised.args == found.args
+    assert getattr(raised, "code", 0) == getattr(found, "code", 0)
+    assert raised.__notes__ == (found.__notes__ if found.__notes__ != 7 else ["a"])
+    assert other.reads(owner.sends(raised)) is found
+
+
+def test_what_an_error_of_the_other_half_has_no_more_it_has_not_here(test: End, candidate: End):
+    raised: Any = ImportError("a", name="b")
+    raised.__notes__, raised.code, raised.kept = ["a"], 7, 8
+    found = test.reads(candidate.sends(raised))
+    found.mine = 9
+    del raised.__notes__, raised.code
+    raised.name, raised.kept = None, 10
     assert test.reads(candidate.sends(raised)) is found
-    assert (found.args, found.__notes__) == (("a",), ["a"])
+    assert (vars(found), found.name) == ({"kept": 10, "mine": 9}, None)
+    raised.__cause__ = KeyError()
+    assert test.reads(candidate.sends(raised)).__cause__ is found.__cause__ is not None
+    raised.__cause__ = None
+    assert test.reads(candidate.sends(raised)).__cause__ is None
+
+
+def test_an_error_of_a_class_of_the_script_s_is_not_changed_by_a_message(test: End, candidate: End):
+    class Own(ValueError):
+        pass
+
+    own, other = Own("a"), candidate.reads(test.sends(ValueError("b")))
+    other.code = 7
+    number = test.objects.shown.show(own)
+    message = candidate.sends(other).replace(b"Y\x01", b"Y" + bytes([number]))
+    assert type(test.reads(message)) is ValueError
+    assert (own.args, vars(own)) == (("a",), {})
+
+
+def test_an_error_has_what_its_kind_keeps_elsewhere_by_now(test: End, candidate: End):
+    raised = OSError(2, "a", "b", None, "c")
+    found = test.reads(candidate.sends(raised))
+    raised.filename = "c"
+    del raised.filename2
+    assert test.reads(candidate.sends(raised)) is found
+    assert (str(found), found.filename, found.filename2) == ("[Errno 2] a: 'c'", "c", None)
 
 
 def test_an_error_of_another_text_by_now_is_another(test: End, candidate: End):
-    raised = OSError(2, "a", "b")
+    raised = URLError("a")
     found = test.reads(candidate.sends(raised))
     assert test.reads(candidate.sends(raised)) is found
-    raised.filename = "c"
+    raised.reason = KeyError("b")
     other = test.reads(candidate.sends(raised))
-    assert (str(found), str(other)) == ("[Errno 2] a: 'b'", "[Errno 2] a: 'c'")
+    assert (str(found), str(other)) == ("<urlopen error a>", "<urlopen error 'b'>")
+    assert other is test.reads(candidate.sends(raised)) is not found
     assert candidate.reads(test.sends(other)) is raised is not candidate.reads(test.sends(found))
 
 

@@ -12,7 +12,7 @@ from cruxcell.protocol import records
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable  # noqa: F401 - in type comments
+    from typing import Any, Callable, Collection  # noqa: F401 - in type comments
 
 
 def constructor_arguments(error):
@@ -148,6 +148,7 @@ def have_causes(error, cause, context):
     elif isinstance(context, BaseException):
         error.__context__ = context
     elif context is False or type(context) is tuple:
+        error.__cause__ = None  # it may have had one
         error.__context__ = context[0] if context and isinstance(context[0], BaseException) else None
         error.__suppress_context__ = True
 
@@ -199,16 +200,34 @@ def add_more(error, more):
         BaseException.__setattr__(error, "_remote_repr", shown)
 
 
-def renewed(error, arguments, text, more):
-    # type: (Any, list[Any], str, object) -> bool
-    """An error that is here has what the other half says of it by now. Not one of a library that has another text by
-    that: it is made anew."""
-    _set_args(error, tuple(arguments))
-    add_more(error, more)
-    if remote.is_class_of_proxies(type(error)):
-        _has_text(error, text)
-        return True
-    return records.message_of(error) == text
+def renewed(error, cls, made, before):
+    # type: (Any, Any, Any, Collection[str]) -> bool
+    """An error that is here has what the other half says of it by now: what `made` has, which was made of that, of the
+    class `cls`. `before`: the attributes that it has had from there. Not one that has another text by that."""
+    is_of_proxies = remote.is_class_of_proxies(cls)
+    text = "" if is_of_proxies else records.message_of(made)
+    if type(error) is not type(made):  # each may be of a class made for its text
+        is_alike = type(error) is not cls and type(made) is not cls and issubclass(type(error), cls)
+        if not is_alike or (not is_of_proxies and records.message_of(error) != text):
+            return False
+    own, told = records.dict_of(error), records.dict_of(made)
+    for name in before:
+        if name not in told:
+            own.pop(name, None)
+    own.update(told)
+    for member in _members(type(made)).values():
+        _set_member(member, error, made)
+    _set_args(error, arguments_of(made))
+    return is_of_proxies or records.message_of(error) == text
+
+
+def _set_member(member, error, made):
+    # type: (Any, BaseException, BaseException) -> None
+    value = member.__get__(made)
+    if value is None and member.__get__(error) is not None:
+        member.__delete__(error)  # an OSError would show a None that is set
+    elif value is not None and id(type(value)) in SIMPLEST:
+        member.__set__(error, value)
 
 
 def _add_fields(error, more, of_the_test):

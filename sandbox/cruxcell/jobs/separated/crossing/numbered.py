@@ -103,9 +103,18 @@ class Held:
 
     def number_of_error(self, error):
         # type: (BaseException) -> int | None
-        """The other half's number of an error that is as it came from there."""
-        number = self._numbers_of_errors.get(id(error))
-        return number if number is not None and _is_as_told(error, *self._errors[number][1:]) else None
+        """The other half's number of an error that came from there."""
+        return self._numbers_of_errors.get(id(error))
+
+    def is_as_told(self, error, number):
+        # type: (BaseException, int) -> bool
+        """Is an error of the other half's as it came from there?"""
+        return _is_as_told(error, *self._errors[number][1:])
+
+    def attributes_told(self, number):
+        # type: (int) -> Collection[str]
+        """The names of those that an error of the other half's came with."""
+        return self._errors[number][2] if number in self._errors else _OF_PROXIES
 
     def numbers(self):
         # type: () -> Collection[int]
@@ -167,6 +176,7 @@ class Held:
 
 
 _NOTES = "__notes__"
+_OF_PROXIES = ("_remote_repr",)  # the others are set here
 
 
 def _is_as_told(error, arguments, attributes):

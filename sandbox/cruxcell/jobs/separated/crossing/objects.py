@@ -112,10 +112,10 @@ class Objects:
             return
         elif issubclass(kind, BaseException):
             known = self.held.number_of_error(value)
-            if known is not None:
+            if known is not None and self.held.is_as_told(value, known):
                 self._write_number(writer, b".", known)
                 return
-            self._write_exception(writer, value, depth)
+            self._write_exception(writer, value, depth, known)
         else:
             self._write_object(writer, value, kind, depth)
 
@@ -185,11 +185,15 @@ class Objects:
         else:
             writer.value(AS_PLAIN[base](value), depth + 1)
 
-    def _write_exception(self, writer, error, depth):
-        # type: (Any, BaseException, int) -> None
+    def _write_exception(self, writer, error, depth, known):
+        # type: (Any, BaseException, int, int | None) -> None
+        """`known`: its number, if it is the other half's, and was changed here."""
         cls = type(error)
         is_kept = self.is_test or cls.__module__ != "builtins" or self.passing is not error
-        self._write_number(writer, b"X", self.shown.show(error) if is_kept else 0)
+        if known is None:
+            self._write_number(writer, b"X", self.shown.show(error) if is_kept else 0)
+        else:
+            self._write_number(writer, b"Y", known)
         self._write_class(writer, cls, "error")
         arguments = arguments_of(error)
         writer.items((records.message_of(error), len(arguments)), depth)
@@ -321,7 +325,31 @@ class Objects:
 
     def _read_exception(self, reader, depth):
         # type: (Any, int) -> Any
-        number, cls = reader.u32(), self._class_of_errors(reader, depth + 1)
+        number = reader.u32()
+        error, cls, causes = self._read_made(reader, depth)
+        found = self.held.find(number) if number else None
+        if isinstance(found, BaseException) and renewed(found, cls, error, self.held.attributes_told(number)):
+            have_causes(found, *causes)
+            if not remote.is_class_of_proxies(type(found)):
+                self.held.keep_error(number, found)
+            return found
+        return self.held.take(number, error, True) if number else error
+
+    def _read_changed(self, reader, depth):
+        # type: (Any, int) -> Any
+        """An error of this half, which the other has changed."""
+        found = self.shown.values[reader.u32()]
+        error, cls, causes = self._read_made(reader, depth)
+        is_one = isinstance(found, BaseException) and is_stdlib(type(found))  # others the owner is told to set
+        if not is_one or not renewed(found, cls, error, ()):
+            return error
+        have_causes(found, *causes)
+        return marked(found)
+
+    def _read_made(self, reader, depth):
+        # type: (Any, int) -> tuple[Any, Any, tuple[object, object]]
+        """An error that is made of what is told of one, its class there, and what it was raised from."""
+        cls = self._class_of_errors(reader, depth + 1)
         if not issubclass(cls, BaseException):
             raise Garbled("an exception that cannot be")
         is_given, self.is_given = self.is_given, True  # what is in it, it has not raised
@@ -334,12 +362,6 @@ class Objects:
         made_of, more = reader.value(depth), reader.value(depth)
         cause, context = reader.value(depth + 1), reader.value(depth + 1)
         self.is_given = is_given
-        found = self.held.find(number) if number else None
-        if isinstance(found, BaseException) and issubclass(type(found), cls) and renewed(found, arguments, text, more):
-            have_causes(found, cause, context)
-            if not remote.is_class_of_proxies(type(found)):
-                self.held.keep_error(number, found)
-            return found
         if made_of is not None and not may_make(made_of, cls):
             if not remote.is_class_of_proxies(cls):  # of a package that is not loaded here
                 raise Garbled("an exception that cannot be")
@@ -348,7 +370,7 @@ class Objects:
         add_more(error, more)
         error = marked(error)
         have_causes(error, cause, context)
-        return self.held.take(number, error, True) if number else error
+        return error, cls, (cause, context)
 
 
 def _may_become(value, cls):
@@ -371,4 +393,5 @@ _READ = {
     ord("o"): Objects._read_object,
     ord("h"): Objects._read_value,
     ord("X"): Objects._read_exception,
+    ord("Y"): Objects._read_changed,
 }  # type: dict[int, Any]
