@@ -105,6 +105,12 @@ def test_what_classes_and_functions_are_made_with_is_told_by_its_place():
     assert [shared_names.own_import(each) for each in ("enum.EnumMeta", "math", "abc.", None, 8, [])] == [None] * 6
 
 
+@pytest.mark.parametrize("put", [lambda function: function, object(), 8, type("Odd", (), {"__module__": 8})])
+def test_what_the_program_has_put_into_a_module_is_its_own(monkeypatch: pytest.MonkeyPatch, put: object):
+    monkeypatch.setattr("functools.wraps", put)
+    assert shared_names.told_import(put) == ""
+
+
 def test_what_both_halves_have_is_found_at_its_place():
     for value, module, path in [
         (http.HTTPStatus.OK, "http", "HTTPStatus.OK"), (str.upper, "builtins", "str.upper"), (len, "builtins", "len"),

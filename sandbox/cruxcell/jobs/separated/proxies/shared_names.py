@@ -189,8 +189,12 @@ def told_import(value):
 
 
 def _has(module, name, value):
-    # type: (str, str, object) -> bool
-    return getattr(imported(module), name, None) is value is not None
+    # type: (str, str, Any) -> bool
+    """Does it stand there, and is it from there? The program may have put a function of its own into the module."""
+    if value is None or getattr(imported(module), name, None) is not value:
+        return False
+    place = getattr(value, "__module__", None)
+    return type(place) is str and place.lstrip("_") == module
 
 
 def is_stdlib(cls):
