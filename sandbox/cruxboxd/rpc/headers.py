@@ -10,7 +10,7 @@ class that this module replaces by a function that counts their bytes, and break
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from grpc._cython import cygrpc  # type: ignore[attr-defined]
@@ -23,6 +23,11 @@ _NAME = "_Metadatum"
 def size_of(key: str, value: str | bytes) -> int:
     """What a header counts for."""
     return _BYTES_A_HEADER + len(key) + len(value)
+
+
+def size_of_all(metadata: Iterable[tuple[str, str | bytes]]) -> int:
+    """What the headers of an RPC count for."""
+    return sum(size_of(key, value) for key, value in metadata)
 
 
 class Counted:

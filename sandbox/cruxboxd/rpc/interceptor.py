@@ -130,7 +130,7 @@ class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
         method = handler_call_details.method
         # Asked for once: gRPC makes it anew each time, from as many headers as somebody sent.
         metadata = handler_call_details.invocation_metadata or ()
-        header_bytes = sum(headers.size_of(name, value) for name, value in metadata)
+        header_bytes = headers.size_of_all(metadata)
         if header_bytes > MOST_HEADER_BYTES:
             return grpc.stream_stream_rpc_method_handler(letting_go(self._refuse_headers))
         handler = await continuation(handler_call_details)
@@ -223,7 +223,7 @@ class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
         """End an RPC of a method that there is not, as any other is ended, where gRPC knows which there are."""
         self._headers.complete()
         metadata: Metadata = context.invocation_metadata() or ()  # type: ignore[assignment]
-        header_bytes = sum(headers.size_of(name, value) for name, value in metadata)
+        header_bytes = headers.size_of_all(metadata)
         await self._passing(_NO_METHOD, metadata, header_bytes, self._refuse_method)(None, context)
 
     async def _refuse_method(self, _context: Context) -> None:

@@ -44,7 +44,7 @@ class _Arrivals:
 
     def __init__(self, ask: Callable[[], asyncio.Future[Any]], refuse: Callable[[Any], None]) -> None:
         self._ask, self._refuse = ask, refuse
-        self._most, self._has_ended = _HANDED_OVER, False
+        self._has_ended = False
         self._asked = 0
         self._came: deque[asyncio.Future[Any]] = deque()
         self._awaited: asyncio.Future[Any] | None = None
@@ -59,13 +59,14 @@ class _Arrivals:
 
     def end(self) -> None:
         """The server is about to shut down. Refuse those that have come, and those that come yet."""
-        self._has_ended, self._most = True, _AT_THE_END
+        self._has_ended = True
         while self._came:
             self._refuse_one(self._came.popleft())
         self._ask_for_more()
 
     def _ask_for_more(self) -> None:
-        while self._asked + len(self._came) < self._most:
+        most = _AT_THE_END if self._has_ended else _HANDED_OVER
+        while self._asked + len(self._came) < most:
             self._asked += 1
             self._ask().add_done_callback(self._on_arrival)
 
