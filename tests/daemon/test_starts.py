@@ -232,12 +232,12 @@ def test_what_comes_without_a_call_is_counted():
     now = time.monotonic()
     assert not is_ended(most, now)
     assert not is_ended(most + connections._FORGIVEN_A_S, now + 1)
-    watched._know(PEER)
+    watched.came(PEER)
     came = most + connections._FORGIVEN_A_S + connections.BYTES_OF_AN_RPC
     assert not is_ended(came, now + 1), "a call may bring its window"
-    watched.opened(PEER)
+    watched.opened(PEER, "alice")
     assert not is_ended(5 * most, now + 1)
-    watched.closed(PEER)
+    watched.closed(PEER, "alice")
     assert not is_ended(8 * most, time.monotonic())
     assert is_ended(10 * most, time.monotonic() + connections._GRACE_S)
     assert not is_ended(20 * most, now + 9), "once"

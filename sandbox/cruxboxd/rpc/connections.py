@@ -73,23 +73,24 @@ class Connections:
 
     def __init__(self, observer: Observer) -> None:
         self._observer = observer
-        self._open: Counter[str] = Counter()
+        self._open: dict[str, Counter[str]] = {}
         self._refused: Counter[str] = Counter()
         self._since = 0.0
         self._ending: asyncio.Future[int] | None = None
         self._known: dict[str, Address] = {}
         self._rpcs: Counter[Address] = Counter()
-        self._tenants: dict[Address, float] = {}  # when an RPC of a tenant has ended there; infinity while one is open
+        # When the last RPC of each tenant has ended there; infinity while one is open.
+        self._tenants: dict[Address, dict[str, float]] = {}
         self._flows: dict[Address, _Flow] = {}
 
-    def opened(self, peer: str) -> None:
+    def opened(self, peer: str, tenant: str) -> None:
         """An RPC of a tenant is open."""
-        self._open[peer] += 1
-        address = self._know(peer)
+        self._open.setdefault(peer, Counter())[tenant] += 1
+        address = self.came(peer)
         if address is not None:
-            self._tenants[address] = math.inf
+            self._tenants.setdefault(address, {})[tenant] = math.inf
 
-    def _know(self, peer: str) -> Address | None:
+    def came(self, peer: str) -> Address | None:
         """An RPC has come from there, and may have brought its headers and a window."""
         address = self._known.get(peer) or address_of(peer)
         if address is not None:
@@ -97,22 +98,21 @@ class Connections:
             self._rpcs[address] += 1
         return address
 
-    def closed(self, peer: str) -> None:
+    def closed(self, peer: str, tenant: str) -> None:
         """An RPC of a tenant has ended."""
-        self._open[peer] -= 1
-        if not self._open[peer]:
+        here = self._open[peer]
+        here[tenant] -= 1
+        if here[tenant]:
+            return
+        del here[tenant]
+        if not here:
             del self._open[peer]
-            if peer in self._known:
-                self._tenants[self._known[peer]] = time.monotonic()
-
-    def refused(self, peer: str) -> None:
-        """An RPC without identity was refused."""
-        self._know(peer)
-        self.nobodys(peer)
+        if peer in self._known:
+            self._tenants[self._known[peer]][tenant] = time.monotonic()
 
     def nobodys(self, peer: str) -> None:
-        """An RPC came whose caller nobody asks for. Ends the connection if it had too many in a second, one at a
-        time."""
+        """An RPC has ended whose caller nobody knows, or asks for. Ends the connection if it had too many in a second,
+        one at a time."""
         now = time.monotonic()
         if now - self._since > _WINDOW_S:
             self._since = now
@@ -134,6 +134,13 @@ class Connections:
             return False
         self._end([address], "nobody reads what stands there of a call that was ended")
         return True
+
+    def is_shared(self, peer: str) -> bool:
+        """Have several tenants RPCs on the connection of that peer, or had them a moment ago?"""
+        address = self._known.get(peer)
+        if address is None:
+            return len(self._open.get(peer, ())) > 1
+        return len(self._tenants_of(address, time.monotonic())) > 1
 
     def _end(self, addresses: Collection[Address], why: str) -> asyncio.Future[int]:
         for host, port in addresses:
@@ -163,16 +170,16 @@ class Connections:
             received, rpcs = found[address].received, self._rpcs[address]
             allowed = _FORGIVEN_A_S * (now - flow.looked) + BYTES_OF_AN_RPC * (rpcs - flow.rpcs)
             beside = max(0.0, flow.level - allowed + received - flow.received)
-            flow.level = 0.0 if self._is_tenants(address, now) else beside
+            flow.level = 0.0 if self._tenants_of(address, now) else beside
             flow.received, flow.rpcs, flow.looked = received, rpcs, now
             if flow.level > MOST_BYTES and not flow.is_ended:
                 flow.is_ended = True
                 ending.append(address)
         return ending
 
-    def _is_tenants(self, address: Address, now: float) -> bool:
-        """Is an RPC of a tenant open there, or was one a moment ago?"""
-        return now < self._tenants.get(address, -math.inf) + _GRACE_S
+    def _tenants_of(self, address: Address, now: float) -> list[str]:
+        """Those who have an RPC open there, or had a moment ago."""
+        return [tenant for tenant, ended in self._tenants.get(address, {}).items() if now < ended + _GRACE_S]
 
     def _forget(self, found: Container[Address], looked_for: Iterable[str]) -> None:
         """Drop what is known of connections that are gone."""

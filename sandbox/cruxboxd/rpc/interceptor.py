@@ -271,7 +271,7 @@ class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
                 await behave(context)
         except Unidentified as error:
             refused = Refused(grpc.StatusCode.UNAUTHENTICATED, "unidentified", str(error))
-            self.connections.refused(rpc.peer)
+            self.connections.nobodys(rpc.peer)
         except Refused as error:
             # Without its traceback, whose frames hold the request for as long as somebody holds the exception.
             refused = error.bare()
@@ -306,11 +306,11 @@ class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
         self._admission.enter(tenant)
         rpc.at_end.append(partial(self._admission.leave, tenant))  # its token may be another tenant's by then
         self._open.add(rpc)
-        self.connections.opened(rpc.peer)
+        self.connections.opened(rpc.peer, tenant.name)
         try:
             yield
         finally:
-            self.connections.closed(rpc.peer)
+            self.connections.closed(rpc.peer, tenant.name)
             self._open.discard(rpc)
             if not self._open:
                 self._empty.set()
@@ -325,6 +325,7 @@ class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
     async def drain(self, seconds: float) -> None:
         """Refuse new RPCs; give open RPCs `seconds` to finish, then end the rest with UNAVAILABLE."""
         self.draining.set()
+        self._strangers.drain()
         if self._open:
             self._empty.clear()
             with contextlib.suppress(asyncio.TimeoutError):

@@ -8,7 +8,8 @@ one that is answered. So a tenant has so many places. A request takes one when i
 * `LEFT_S` after it began if it is cancelled, or runs longer: checks that hang keep no other request waiting.
 
 A question about the daemon, or an RPC of a method that there is not, costs nothing but the event loop, which nobody is
-charged for. So its place is free no sooner than `QUESTION_S` after it began, also if it is answered.
+charged for. So its place is free no sooner than `QUESTION_S` after it began, also if it is answered. The same holds for
+callers whom nobody knows, who all together have places to be refused (`rpc/strangers.py`).
 
 What a tenant's callers open and leave beyond that is cancelled while it waits, which costs little.
 """
@@ -61,7 +62,7 @@ class Starts:
 
     Args:
         most: places of each tenant; 0 for no bound, where all callers are one tenant.
-        least_s: for how long what is answered takes its place at least.
+        least_s: for how long what is answered takes its place at least; up to `LEFT_S`.
     """
 
     def __init__(self, most: int, least_s: float = 0.0) -> None:
@@ -97,6 +98,16 @@ class Starts:
         self._begun[tenant] -= 1
         if not self._begun[tenant]:
             del self._begun[tenant]
+
+    def lift(self) -> None:
+        """There is no bound any more: whatever waits begins."""
+        self._most = 0
+        waiting, self._waiting = self._waiting, {}
+        for tenant, line in waiting.items():
+            for mine in line:
+                if not mine.done():
+                    self._begun[tenant] += 1
+                    mine.set_result(None)
 
     def _leave(self, tenant: str, mine: asyncio.Future[None]) -> None:
         line = self._waiting.get(tenant)
