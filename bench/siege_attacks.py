@@ -18,9 +18,11 @@ from bench.load import HOSTILE, STALLS
 
 ATTACKERS, STRANGERS = 4, 3
 # As often as they stand here.
-WAYS = ("send", "send", "leave", "read_nothing", "watch", "watch", "headers", "no_method")
+WAYS = ("send", "send", "leave", "read_nothing", "watch", "watch", "headers", "flood")
 CHECK, STREAM, WATCH = "/cruxbox.v1.Sandbox/Check", "/cruxbox.v1.Sandbox/CheckStream", "/grpc.health.v1.Health/Watch"
+NO_METHOD = "/cruxbox.v1.Sandbox/None"
 _LARGE = [("grpc.max_send_message_length", -1), ("grpc.max_receive_message_length", -1)]
+_OF_ITS_OWN = ("grpc.use_local_subchannel_pool", 1)
 
 _CALL = pb.Check(call=pb.CallCheck(call="f(1)", expected="1"))
 _PAIR = pb.Check(script=pb.ScriptCheck(script="assert candidate(1) == 1", entry_point="f"))
@@ -99,7 +101,9 @@ class Attacker(threading.Thread):
         while not self.done.is_set():
             name = self._rng.choice(self._ways)
             way: Callable[[grpc.Channel], str] = getattr(self, f"_{name}")
-            with grpc.insecure_channel(self._target, options=_LARGE) as channel:
+            # Else it shares one with all attackers who call now, with a token or without, as behind a proxy.
+            options = [*_LARGE, _OF_ITS_OWN] if self._rng.random() < 0.5 else _LARGE
+            with grpc.insecure_channel(self._target, options=options) as channel:
                 try:
                     came = way(channel)
                 except grpc.RpcError as error:
@@ -131,9 +135,10 @@ class Attacker(threading.Thread):
         self.done.wait(1)
         return str(Counter(call.cancel() for call in calls)[True] > 0)
 
-    def _no_method(self, channel: grpc.Channel) -> str:
-        """As many calls of a method that there is not as there can be in a second."""
-        method, ends, answered = channel.unary_unary("/cruxbox.v1.Sandbox/None"), time.monotonic() + 1, Counter[str]()  # type: ignore[call-arg]
+    def _flood(self, channel: grpc.Channel) -> str:
+        """As many calls of `Check`, or of a method that there is not, as there can be in a second."""
+        method, ends = channel.unary_unary(self._rng.choice([CHECK, NO_METHOD])), time.monotonic() + 1  # type: ignore[call-arg]
+        answered = Counter[str]()
         while time.monotonic() < ends:
             calls = [method.future(b"", timeout=5, metadata=self._metadata) for _ in range(200)]
             answered.update(call.code().name for call in calls)
