@@ -128,9 +128,12 @@ TESTS = {
         "daemon/test_admission.py", "daemon/test_arriving.py -k leaves_free", "fuzz/test_fuzz_admission.py",
     ],
     "cruxboxd/tenancy/identity.py": ["daemon/test_tenants_file.py", "daemon/test_identity.py"],
-    "cruxboxd/tenancy/starts.py": ["daemon/test_places.py", "daemon/test_starts.py"],
+    "cruxboxd/tenancy/starts.py": [
+        "daemon/test_places.py", "daemon/test_refused_strangers.py -k without_a_bound", "daemon/test_starts.py"
+    ],
     "cruxboxd/tenancy/tenants.py": ["daemon/test_tenants_file.py"],
     "cruxboxd/rpc/certificates.py": ["daemon/test_certificates.py", "daemon/test_identity.py"],
+    "cruxboxd/rpc/strangers.py": ["daemon/test_refused_strangers.py", "daemon/test_identity.py -k few_calls"],
     "cruxboxd/rpc/codec.py": ["daemon/test_requests.py", "fuzz/test_fuzz_requests.py"],
     "cruxboxd/rpc/checks.py": ["daemon/test_checks.py", "daemon/test_requests.py"],
     "cruxboxd/rpc/outline.py": ["daemon/test_outline.py", "fuzz/test_fuzz_requests.py"],
