@@ -325,13 +325,13 @@ class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
     async def drain(self, seconds: float) -> None:
         """Refuse new RPCs; give open RPCs `seconds` to finish, then end the rest with UNAVAILABLE."""
         self.draining.set()
-        self._strangers.drain()
         if self._open:
             self._empty.clear()
             with contextlib.suppress(asyncio.TimeoutError):
                 await within(seconds, self._empty.wait())
         for rpc in list(self._open):
             rpc.end(away())
+        self._strangers.let_go()  # not sooner: a flood would slow down what is to finish
 
 
 _FAILED = Refused(grpc.StatusCode.INTERNAL, "failed", "an internal error of the server; its log has the request id")

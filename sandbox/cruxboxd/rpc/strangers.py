@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _CODE = grpc.StatusCode.UNAUTHENTICATED
 A_SECOND = 100
-MOST_WAITING = 512
+MOST_WAITING = 512  # each with 16 KiB of headers, made anew by gRPC, and a stream's window
 # Of so many there is a line in the log. The first line of a later second says how many there were beside.
 LOGGED, _WINDOW_S = 10, 1.0
 
@@ -64,7 +64,7 @@ class Strangers:
         finally:
             self._waiting -= 1
 
-    def drain(self) -> None:
+    def let_go(self) -> None:
         """Nobody waits any more."""
         self._turns.lift()
 
