@@ -106,15 +106,16 @@ def seconds_to_refuse(channel: grpc.Channel, count: int) -> float:
 
 
 def test_a_daemon_that_stops_keeps_nobody_waiting(daemon):
-    with connections(daemon, 4) as channels:
+    with connections(daemon, 5) as channels:
         calls = [one for channel in channels for one in strangers_calls(channel, 120)]
         until(lambda: refused(daemon) >= A_SECOND)
         daemon.process.send_signal(signal.SIGTERM)
         began = time.monotonic()
         answered = Counter(one.code().name for one in calls)
         assert daemon.process.wait(20) == 0
-        assert time.monotonic() - began < 300 / A_SECOND
+        assert time.monotonic() - began < 3  # five, if they waited
         assert answered["UNAUTHENTICATED"] + answered["UNAVAILABLE"] == len(calls), answered
+        assert '"level": "error"' not in daemon.log
 
 
 async def test_without_a_bound_all_who_wait_begin():

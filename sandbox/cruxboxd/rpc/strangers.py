@@ -10,6 +10,7 @@ else who has a token would open one call with it, and call without it as often a
 
 from __future__ import annotations
 
+import asyncio
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 _CODE = grpc.StatusCode.UNAUTHENTICATED
 A_SECOND = 100
 MOST_WAITING = 512  # each with 16 KiB of headers, made anew by gRPC, and a stream's window
+_LET_GO_S = 1.0
 # Of so many there is a line in the log. The first line of a later second says how many there were beside.
 LOGGED, _WINDOW_S = 10, 1.0
 
@@ -39,7 +41,7 @@ class Strangers:
     def __init__(self, connections: Connections, observer: Observer) -> None:
         self._connections, self._observer = connections, observer
         self._turns = Starts(A_SECOND, 1.0)
-        self._waiting = 0
+        self._refusing: set[asyncio.Task[Any]] = set()
         self._since, self._came = -_WINDOW_S, 0
 
     async def refuse(self, context: Context, method: str, metadata: Metadata, peer: str, why: Unidentified) -> None:
@@ -56,17 +58,19 @@ class Strangers:
 
     async def _turn(self, peer: str) -> None:
         """Wait to be refused, if there is room to wait."""
-        if self._waiting >= MOST_WAITING or self._connections.is_shared(peer):
+        task = asyncio.current_task()
+        if task is None or len(self._refusing) >= MOST_WAITING or self._connections.is_shared(peer):
             return
-        self._waiting += 1
-        try:
-            (await self._turns.begin(STRANGERS)).answered()
-        finally:
-            self._waiting -= 1
+        self._refusing.add(task)
+        task.add_done_callback(self._refusing.discard)
+        (await self._turns.begin(STRANGERS)).answered()
 
-    def let_go(self) -> None:
-        """Nobody waits any more."""
+    async def let_go(self) -> None:
+        """Nobody waits any more. What is left of their RPCs when the event loop ends would be cancelled, and gRPC would
+        call that an error."""
         self._turns.lift()
+        if self._refusing:
+            await asyncio.wait(self._refusing, timeout=_LET_GO_S)
 
     def _log(self, method: str, request: str, peer: str) -> None:
         now, beside = time.monotonic(), 0
