@@ -66,9 +66,10 @@ def test_those_who_wait_are_bounded(daemon):
             one.cancel()
 
 
-def test_who_left_keeps_nobody_waiting(daemon):
+@pytest.mark.parametrize("method", KINDS)
+def test_who_left_keeps_nobody_waiting(daemon, method):
     with connections(daemon, 4) as [*channels, other]:
-        calls = [one for channel in channels for one in strangers_calls(channel, 200)]
+        calls = [one for channel in channels for one in strangers_calls(channel, 200, method)]
         until(lambda: refused(daemon) >= A_SECOND)
         for one in calls:
             one.cancel()

@@ -118,9 +118,12 @@ class _OfKnownMethods(_Server):  # type: ignore[misc]
             self._refuse(await self._request_call())
 
     def _refuse(self, rpc: Any) -> None:
-        task = asyncio.create_task(self._refused(rpc))  # its connection may take nothing for long
-        self.refusing.add(task)
-        task.add_done_callback(self.refusing.discard)
+        refused = asyncio.create_task(self._refused(rpc))  # its connection may take nothing for long
+        # As gRPC does with the RPCs of methods that there are: else who left would wait on, in the place of others.
+        left = asyncio.create_task(cygrpc._handle_cancellation_from_core(refused, rpc, asyncio.get_running_loop()))
+        for task in (refused, left):
+            self.refusing.add(task)
+            task.add_done_callback(self.refusing.discard)
 
     async def _refused(self, rpc: Any) -> None:
         with contextlib.suppress(grpc.aio.InternalError):
