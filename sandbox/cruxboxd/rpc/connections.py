@@ -108,7 +108,7 @@ class Connections:
         if not here:
             del self._open[peer]
         if peer in self._known:
-            self._tenants[self._known[peer]][tenant] = time.monotonic()
+            self._tenants.setdefault(self._known[peer], {})[tenant] = time.monotonic()
 
     def nobodys(self, peer: str) -> None:
         """An RPC has ended whose caller nobody knows, or asks for. Ends the connection if it had too many in a second,
