@@ -12,7 +12,9 @@ from typing import Any
 
 import grpc
 import pytest
+from cruxboxd.rpc.connections import _GRACE_S, Connections, address_of
 from cruxboxd.rpc.strangers import A_SECOND, MOST_WAITING
+from cruxboxd.shared.observer import Observer
 from cruxboxd.tenancy.starts import Starts
 from raw_rpcs import CHECK, INFO, STREAM, never, tenants
 from support.daemons import Served
@@ -117,6 +119,20 @@ def test_a_daemon_that_stops_keeps_nobody_waiting(daemon):
         assert time.monotonic() - began < 3  # five, if they waited
         assert answered["UNAUTHENTICATED"] + answered["UNAVAILABLE"] == len(calls), answered
         assert '"level": "error"' not in daemon.log
+
+
+def test_of_a_connection_only_the_tenants_of_late_are_known():
+    watched, peer = Connections(Observer()), "ipv4:127.0.0.1:5"
+    address = address_of(peer)
+    for number in range(1000):
+        watched.opened(peer, str(number))
+        assert watched.is_shared(peer) == (number > 0)
+        watched.closed(peer, str(number))
+    watched.opened(peer, "last")
+    watched._forget({address}, {peer}, time.monotonic())
+    assert len(watched._tenants[address]) == 1001
+    watched._forget({address}, {peer}, time.monotonic() + _GRACE_S)
+    assert (list(watched._tenants[address]), watched.is_shared(peer)) == (["last"], False)
 
 
 async def test_without_a_bound_all_who_wait_begin():

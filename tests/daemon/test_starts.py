@@ -241,7 +241,7 @@ def test_what_comes_without_a_call_is_counted():
     assert not is_ended(8 * most, time.monotonic())
     assert is_ended(10 * most, time.monotonic() + connections._GRACE_S)
     assert not is_ended(20 * most, now + 9), "once"
-    watched._forget(set(), {PEER})
+    watched._forget(set(), {PEER}, now)
     assert not watched._known
     assert is_ended(most + 1, now + 10) is False, "another one that has the port"
 

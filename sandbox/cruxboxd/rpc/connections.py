@@ -160,7 +160,7 @@ class Connections:
             ending = self._look(found, now)
             if ending:
                 await self._end(ending, "too many bytes without a call")
-            self._forget(found, looked_for)
+            self._forget(found, looked_for, now)
 
     def _look(self, found: Mapping[Address, Moved], now: float) -> list[Address]:
         """Take the bytes received into account; those that have to end."""
@@ -181,14 +181,24 @@ class Connections:
         """Those who have an RPC open there, or had a moment ago."""
         return [tenant for tenant, ended in self._tenants.get(address, {}).items() if now < ended + _GRACE_S]
 
-    def _forget(self, found: Container[Address], looked_for: Iterable[str]) -> None:
+    def _forget(self, found: Container[Address], looked_for: Iterable[str], now: float) -> None:
         """Drop what is known of connections that are gone."""
         for peer in looked_for:
             address = self._known.get(peer)
-            if address is not None and address not in found and peer not in self._open:
+            if address is None:
+                continue
+            if address in found or peer in self._open:
+                self._forget_tenants(address, now)
+            else:
                 del self._known[peer]
                 self._rpcs.pop(address, None)
                 self._tenants.pop(address, None)
+
+    def _forget_tenants(self, address: Address, now: float) -> None:
+        """Drop those who have left it. A proxy's connection may bring thousands, one after the other."""
+        tenants, left = self._tenants.get(address, {}), set(self._tenants_of(address, now))
+        for tenant in [each for each in tenants if each not in left]:
+            del tenants[tenant]
 
 
 async def _until_next_look(connections: int) -> None:
