@@ -177,28 +177,23 @@ class Connections:
                 ending.append(address)
         return ending
 
-    def _tenants_of(self, address: Address, now: float) -> list[str]:
-        """Those who have an RPC open there, or had a moment ago."""
-        return [tenant for tenant, ended in self._tenants.get(address, {}).items() if now < ended + _GRACE_S]
+    def _tenants_of(self, address: Address, now: float) -> dict[str, float]:
+        """Of `_tenants` those who have an RPC open there, or had one a moment ago."""
+        return {tenant: ended for tenant, ended in self._tenants.get(address, {}).items() if now < ended + _GRACE_S}
 
     def _forget(self, found: Container[Address], looked_for: Iterable[str], now: float) -> None:
-        """Drop what is known of connections that are gone."""
+        """Drop what is known of connections that are gone, and of tenants who have left one: a proxy's may bring
+        thousands, one after the other."""
         for peer in looked_for:
             address = self._known.get(peer)
             if address is None:
                 continue
             if address in found or peer in self._open:
-                self._forget_tenants(address, now)
+                self._tenants[address] = self._tenants_of(address, now)
             else:
                 del self._known[peer]
                 self._rpcs.pop(address, None)
                 self._tenants.pop(address, None)
-
-    def _forget_tenants(self, address: Address, now: float) -> None:
-        """Drop those who have left it. A proxy's connection may bring thousands, one after the other."""
-        tenants, left = self._tenants.get(address, {}), set(self._tenants_of(address, now))
-        for tenant in [each for each in tenants if each not in left]:
-            del tenants[tenant]
 
 
 async def _until_next_look(connections: int) -> None:

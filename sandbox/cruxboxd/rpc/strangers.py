@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _CODE = grpc.StatusCode.UNAUTHENTICATED
 A_SECOND = 100
 MOST_WAITING = 512  # each with 16 KiB of headers, made anew by gRPC, and a stream's window
-_LET_GO_S = 1.0
+_LET_GO_S = 1.0  # for those who wait at the end, and are refused by then unless a connection takes nothing
 # Of so many there is a line in the log. The first line of a later second says how many there were beside.
 LOGGED, _WINDOW_S = 10, 1.0
 
