@@ -63,7 +63,7 @@ def test_those_who_wait_are_bounded(daemon):
     """Whoever comes when so many wait is refused at once, as if nobody waited."""
     with connections(daemon, 4) as channels:
         calls = [one for channel in channels for one in strangers_calls(channel, _STREAMS)]
-        until(lambda: refused(daemon) >= len(calls) - MOST_WAITING, seconds=2)
+        until(lambda: refused(daemon) >= len(calls) - MOST_WAITING, seconds=4)  # not when five are over
         for one in calls:
             one.cancel()
 
@@ -78,16 +78,16 @@ def test_who_left_keeps_nobody_waiting(daemon, method):
         [mine] = strangers_calls(other, 1)
         began = time.monotonic()
         assert mine.code() == grpc.StatusCode.UNAUTHENTICATED
-        assert time.monotonic() - began < 3  # five, if all those were before it
+        assert time.monotonic() - began < 4  # five, if all those were before it
 
 
 def test_nobody_waits_on_a_connection_of_several_tenants(daemon):
     """It is a proxy's: those who wait would take the streams of others. On one of a tenant alone they wait."""
     with connections(daemon, 1) as [proxy]:
         with held(proxy, "alice"):
-            assert seconds_to_refuse(proxy, 3 * A_SECOND) > 1.5
+            assert seconds_to_refuse(proxy, 5 * A_SECOND) > 3.5  # of the first second's all may come at once
         with held(proxy, "alice"), held(proxy, "bob"):
-            assert seconds_to_refuse(proxy, 3 * A_SECOND) < 1.5
+            assert seconds_to_refuse(proxy, 5 * A_SECOND) < 3.5
 
 
 @contextlib.contextmanager
@@ -116,8 +116,9 @@ def test_a_daemon_that_stops_keeps_nobody_waiting(daemon):
         began = time.monotonic()
         answered = Counter(one.code().name for one in calls)
         assert daemon.process.wait(20) == 0
-        assert time.monotonic() - began < 3  # five, if they waited
-        assert answered["UNAUTHENTICATED"] + answered["UNAVAILABLE"] == len(calls), answered
+        assert time.monotonic() - began < 4  # five, if they waited
+        # Those that the daemon had not taken over by then gRPC ends itself, as cancelled.
+        assert set(answered) <= {"UNAUTHENTICATED", "UNAVAILABLE", "CANCELLED"}, answered
         assert '"level": "error"' not in daemon.log
 
 
