@@ -88,10 +88,25 @@ class Own:
     own_attribute = 1
 
 
+class OfNoHashNow:
+    """A key whose hash can be asked for only while something lasts, as that of an object of another process."""
+
+    lasts = True
+
+    def __hash__(self) -> int:
+        assert self.lasts
+        return 1
+
+
+OF_NO_HASH_NOW = {OfNoHashNow(): 1, "own_attribute": 2}
+OfNoHashNow.lasts = False
+
+
 @pytest.mark.parametrize(
     ("thing", "known"),
     [
         (Own, {"own_attribute"}),
+        (OF_NO_HASH_NOW, {"own_attribute"}),
         ({"own_attribute": 1, 5: 2}, {"own_attribute"}),
         (5, set()),
         (vars(re), set()),

@@ -27,18 +27,23 @@ def learn(things):
     """Note down the keys of the dicts and the attributes of the classes among `things`, which are all there are. Ask
     while every module is in the table of modules."""
     global _known
-    names = set()  # type: set[object]
+    names = set()  # type: set[str]
     for thing in things:
         if issubclass(type(thing), type):
-            names.update(_dict_of_type(thing))
+            names.update(_texts(_dict_of_type(thing)))
         elif issubclass(type(thing), dict) and not _is_of_module(thing):
-            names.update(dict.keys(thing))
+            names.update(_texts(dict.keys(thing)))
     bits = bytearray(_PLACES // 8)
     for name in names:
-        if type(name) is str:
-            place = hash(name) % _PLACES
-            bits[place >> 3] |= 1 << (place & 7)
+        place = hash(name) % _PLACES
+        bits[place >> 3] |= 1 << (place & 7)
     _known = bytes(bits)
+
+
+def _texts(keys):
+    # type: (Iterable[Any]) -> list[str]
+    """Those that may be names. No other key is asked for its hash, which is code of its class."""
+    return [key for key in keys if type(key) is str]
 
 
 def _is_of_module(space):
