@@ -151,7 +151,7 @@ class Objects:
             return
         base = None if of == "object" else plain_base(cls)
         # Of builtins those alone that a class may be made with there; some have no name, as those of views.
-        own = [each for each in cls.__bases__ if each.__module__ != "builtins" and not is_stdlib(each)]
+        own = [each for each in cls.__bases__ if each.__module__ != "builtins" and self._is_base(each)]
         bases = [each for each in cls.__bases__ if issubclass(each, BaseException) or each in own]
         if base is not None:
             bases.append(base)
@@ -165,6 +165,12 @@ class Objects:
         stands = stands_for(cls, self.is_test and (of == "value" or is_of_a_package(cls)))
         offers = [*told_of(cls), *abstract_bases(cls), *(public_names(cls) if self.is_test else of_libraries(cls))]
         writer.items(("\0".join(offers), "\0".join(overridden(cls, base) or members_of_its_own(cls)), stands), 0)
+
+    def _is_base(self, cls):
+        # type: (type) -> bool
+        """Is it to be told as a base of a class? The library's are not, but for those of the program's that the test
+        knows: it has `Queue` by the program's import, say, and derives a class of that."""
+        return not is_stdlib(cls) or (not self.is_test and self.shown.known(cls) is not None)
 
     def _write_object(self, writer, value, kind, depth):
         # type: (Any, Any, type, int) -> None

@@ -79,6 +79,8 @@ def make_class(  # noqa: PLR0917 - what a class is written as
     namespace.update(_called_by_name(is_opaque))
     if stands_for is not None:
         namespace.update(_of_known_class(stands_for, module))
+    elif any("__class__" in own_of(each) for base in family for each in mro_of(base)[:-1]):  # which says so of its own
+        namespace["__class__"] = property(lambda _self: made)
     owned = own_names(family)
     namespace = {each: value for each, value in namespace.items() if each not in owned}
     namespace["__qualname__"] = (qualified or name).replace("\0", "")[:400]
