@@ -3,6 +3,7 @@
 from cruxcell.jobs.separated.proxies.looking import (
     follow_annotations,
     follow_hints,
+    follow_kinds_of_function,
     follow_sizes,
     follow_sources,
     follow_tracers,
@@ -25,6 +26,9 @@ FOLLOWED = {
     "get_type_hints": follow_hints,
     "get_args": follow_types,
     "get_origin": follow_types,
+    "iscoroutinefunction": follow_kinds_of_function,
+    "isasyncgenfunction": follow_kinds_of_function,
+    "isgeneratorfunction": follow_kinds_of_function,
     "getsizeof": follow_sizes,
     "settrace": follow_tracers,
     "setprofile": follow_tracers,

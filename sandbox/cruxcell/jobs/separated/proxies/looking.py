@@ -5,7 +5,7 @@ import builtins
 import sys
 
 from cruxcell.analysis.parsing import PROGRAM
-from cruxcell.jobs.separated.proxies.facts import is_opaque
+from cruxcell.jobs.separated.proxies.facts import METHOD, is_opaque
 from cruxcell.jobs.separated.proxies.operations import mro_of, own_of
 from cruxcell.jobs.separated.proxies.remote import is_remote
 from cruxcell.jobs.separated.proxies.shared_names import STDLIB_MODULES, is_stdlib
@@ -185,6 +185,31 @@ def follow_sizes(link):
         return int(found)
 
     sys.getsizeof = getsizeof  # type: ignore[assignment]
+
+
+def _name_of_ours(method):
+    # type: (Any) -> str
+    """The name by which the class of a method has it, if it is one of the harness's; "" of others."""
+    function = method.__func__
+    if not str(getattr(function, "__module__", "")).startswith("cruxcell."):
+        return ""
+    found = [name for each in mro_of(type(method.__self__)) for name, one in own_of(each).items() if one is function]
+    return found[0] if found else ""
+
+
+def follow_kinds_of_function(link):
+    # type: (Any) -> None
+    """In the test's process: whether a special method of an object of the program's (`a.__call__`) is a coroutine
+    function or a generator's, the candidate says. What stands for it here is a function of the harness."""
+    inspect = __import__("inspect")  # type: Any
+    has_flag = inspect._has_code_flag
+
+    def has_code_flag(f, flag):
+        # type: (Any, int) -> bool
+        name = _name_of_ours(f) if type(f) is METHOD and is_opaque(f.__self__) else ""
+        return bool(has_flag(link.ask("get", f.__self__, name) if name else f, flag))
+
+    inspect._has_code_flag = has_code_flag
 
 
 _UNTRACED = "the script traces calls (sys.%s), and those of the program are in another process: require IN_PROCESS"
