@@ -91,24 +91,36 @@ def test_no_class_that_makes_classes_and_no_function_of_python_s_own_may_be_name
 
 
 def test_what_classes_and_functions_are_made_with_is_told_by_its_place():
-    assert [shared_names.told_import(each) for each in (enum.IntFlag, enum.EnumMeta, int, Mode, 8, type)] == [
+    assert [shared_names.told_import("a", each) for each in (enum.IntFlag, enum.EnumMeta, int, Mode, 8, type)] == [
         "enum.IntFlag", "", "", "", "", ""
     ]  # fmt: skip
     for kind in (type, abc.ABCMeta):
         made = types.new_class("Enum", (), {"metaclass": kind}, lambda body: body.update(__module__="enum"))
-        assert shared_names.told_import(made) == ""
+        assert shared_names.told_import("Enum", made) == ""
     for module, names in shared_names._OWN.items():
         for name in names.intersection(vars(importlib.import_module(module))):  # StrEnum is of 3.11
             found = getattr(sys.modules[module], name)
-            assert shared_names.own_import(shared_names.told_import(found)) is found, name
-    assert shared_names.own_import("enum.IntFlag") is enum.IntFlag
-    assert [shared_names.own_import(each) for each in ("enum.EnumMeta", "math", "abc.", None, 8, [])] == [None] * 6
+            assert shared_names.own_import(name, shared_names.told_import(name, found)) is found, name
+    assert shared_names.own_import("a", "enum.IntFlag") is enum.IntFlag
+    assert [shared_names.own_import("a", each) for each in ("enum.EnumMeta", "math", "abc.", None, 8, [])] == [None] * 6
+
+
+def test_what_tests_are_made_with_is_told_by_its_own_name_alone():
+    mock = importlib.import_module("unittest.mock")
+    assert shared_names.told_import("Mock", mock.Mock) == "unittest.mock.Mock"
+    assert [shared_names.told_import(*each) for each in (("a", mock.Mock), ("Mock", mock.call), ("ANY", mock.ANY))] == [
+        ""
+    ] * 3
+    assert shared_names.own_import("Mock", "unittest.mock.Mock") is mock.Mock
+    assert shared_names.own_import("f", "unittest.mock.Mock") is None
+    assert shared_names.own_module("mock", "unittest.mock") is mock
+    assert shared_names.own_module("f", "unittest.mock") is None
 
 
 @pytest.mark.parametrize("put", [lambda function: function, object(), 8, type("Odd", (), {"__module__": 8})])
 def test_what_the_program_has_put_into_a_module_is_its_own(monkeypatch: pytest.MonkeyPatch, put: object):
     monkeypatch.setattr("functools.wraps", put)
-    assert shared_names.told_import(put) == ""
+    assert shared_names.told_import("wraps", put) == ""
 
 
 def test_what_both_halves_have_is_found_at_its_place():

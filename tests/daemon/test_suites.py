@@ -220,6 +220,17 @@ def test_a_right_program_passes(native: Client, name: str, require: Assurance | 
     assert verdict.outcome is Outcome.PASSED, verdict
 
 
+@BOTH_WAYS
+@pytest.mark.parametrize("program", [RIGHT, WRONG], ids=["right", "wrong"])
+def test_a_script_that_has_test_cases_by_the_imports_of_the_program_is_a_suite(
+    native: Client, program: str, require: Assurance | None
+):
+    script = "class T(TestCase):\n    def test(self): self.assertEqual(add(1, 1), 2)\n"
+    verdict = ask(native, "from unittest import TestCase\n" + program, script, "", require_assurance=require)
+    assert verdict.outcome is (Outcome.PASSED if program is RIGHT else Outcome.FAILED), verdict
+    assert len(verdict.tests) == 1
+
+
 def test_an_event_loop_that_only_unittest_names(native: Client):
     script = (
         "import unittest\nclass T(unittest.IsolatedAsyncioTestCase):\n    async def test(self):\n"

@@ -28,7 +28,8 @@ def open_suite(framework, source, program_module=""):
     # type: (str, str, str) -> Any
     """The suite that `source` is; for "" what finds out whether it is one. Raises Invalid."""
     refuse_taken(program_module)
-    unnamed = _Maybe if "unittest" in source else _None
+    # It may have them by an import of the program's.
+    unnamed = _Maybe if "unittest" in source or "TestCase" in source else _None
     kinds = {"": unnamed, "unittest": UnittestSuite, "pytest": PytestSuite, "doctest": _Doctest}  # type: dict[str, Any]
     suite = kinds[framework](source)
     suite.import_program(program_module)
@@ -44,7 +45,7 @@ class _Maybe(UnittestSuite):
 
 
 class _None(Suite):
-    """A script that names no framework, nor unittest."""
+    """A script that names no framework, nor what is unittest's."""
 
     def run(self):
         # type: () -> Results | None

@@ -5,7 +5,7 @@ import sys
 from _thread import get_ident as _get_ident
 from sys import getrecursionlimit, setrecursionlimit
 
-from cruxcell.analysis.bytecode import SETS_ATTRIBUTES, lacked_names, names_of
+from cruxcell.analysis.bytecode import IMPORTS, SETS_ATTRIBUTES, lacked_names, names_of
 from cruxcell.analysis.parsing import PROGRAM, Invalid, compile_text
 from cruxcell.jobs import stand_ins
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
@@ -196,16 +196,20 @@ class _Server:
 
     def look(self, _target, *names):
         # type: (object, str) -> tuple[dict[str, object], dict[str, str]]
-        """(what the names stand for, the names of those that are modules or classes that the test has itself)."""
+        """(what the names stand for, the names of those that are modules or classes that the test has itself, and
+        modules within these that the program has imported)."""
         modules = {}
         for name in names:
             value = self._namespace[name]
             if type(value) is _MODULE_TYPE:
                 modules[name] = str(value.__name__)
-            elif told_import(value):
-                modules[name] = told_import(value)
+            elif told_import(name, value):
+                modules[name] = told_import(name, value)
             else:
                 self.view[name] = value
+        within = [each for each in names_of(self._program, IMPORTS) if "." in each and each in sys.modules]
+        packages = frozenset(modules.values())
+        modules.update({each: each for each in within if each.partition(".")[0] in packages})
         return self.view, modules
 
     def lend(self, _target, stdin, ask):

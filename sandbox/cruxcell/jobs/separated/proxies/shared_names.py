@@ -54,6 +54,8 @@ _OWN = {
     "enum": frozenset(["Enum", "Flag", "IntEnum", "IntFlag", "StrEnum", "auto", "unique"]),
     "functools": frozenset(["cached_property", "cmp_to_key", "total_ordering", "wraps"]),
     "typing": frozenset(["Generic", "NamedTuple", "Protocol", "TypeVar", "TypedDict", "runtime_checkable"]),
+    "unittest.case": frozenset(["TestCase"]),
+    "unittest.mock": frozenset(["AsyncMock", "MagicMock", "Mock", "call", "mock_open", "patch"]),
 }
 # Modules of whose enums each member is known by its name: importing them does nothing else.
 _ENUMS_OF = frozenset(["calendar", "http", "inspect", "re", "signal", "socket"])
@@ -166,7 +168,7 @@ def own_module(name, told):
         wanted = name if name in STDLIB_MODULES else told  # type: Any
         parts = wanted.split(".") if type(wanted) is str else [""]
         is_path = all(each.isidentifier() and each[:1] != "_" for each in parts)
-        if not is_path or (len(parts) > 1 and parts[0] in FRAMEWORKS):  # unittest.mock has what equals everything
+        if not is_path or (len(parts) > 1 and not _may_be_called(name, *parts)):
             return None
         __import__(wanted)  # which gives the harness a copy of what it has imported, too
         return sys.modules.get(wanted)
@@ -174,18 +176,28 @@ def own_module(name, told):
         return None
 
 
-def own_import(told):
-    # type: (object) -> Any
-    """The test's own class or function, which the program has under a name of its own; None for others."""
-    module, _, name = told.partition(".") if type(told) is str else ("", "", "")
-    return getattr(__import__(module), name, None) if name in _OWN.get(module, ()) else None
+def own_import(name, told):
+    # type: (str, object) -> Any
+    """The test's own class or function, which the program has under this name; None for others. What tests are made
+    with it has under no other."""
+    module, _, own = told.rpartition(".") if type(told) is str else ("", "", "")
+    if own not in _OWN.get(module, ()) or not _may_be_called(name, module, own):
+        return None
+    __import__(module)
+    return getattr(sys.modules.get(module), own, None)
 
 
-def told_import(value):
-    # type: (object) -> str
+def told_import(name, value):
+    # type: (str, object) -> str
     """What `own_import` is told of a class or function that the program has under a name; nothing of others."""
-    found = ["%s.%s" % (module, name) for module, names in _OWN.items() for name in names if _has(module, name, value)]
-    return found[0] if found else ""
+    found = [(module, own) for module, names in _OWN.items() for own in names if _has(module, own, value)]
+    return "%s.%s" % found[0] if found and _may_be_called(name, *found[0]) else ""
+
+
+def _may_be_called(name, *path):
+    # type: (str, str) -> bool
+    """What tests are made with a script has by its own name alone: unittest.mock has what equals everything."""
+    return path[0].partition(".")[0] not in FRAMEWORKS or name == path[-1]
 
 
 def _has(module, name, value):

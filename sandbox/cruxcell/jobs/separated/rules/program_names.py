@@ -17,7 +17,7 @@ from cruxcell.jobs.separated.rules.script import bound_names, expects_names, nam
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import CodeType  # noqa: F401 - in type comments
-    from typing import Any  # noqa: F401 - in type comments
+    from typing import Any, Collection  # noqa: F401 - in type comments
 
 _MOST_OF_NAMES = 8  # containers that an honest answer about names is made of
 _MANY_NAMES = 10_000
@@ -69,7 +69,7 @@ class ProgramNames:
         names = [name for name in bound if name in used or name == root]
         if root and not self._is_apart:
             names = [name for name in names if name == root or not (hasattr(builtins, name) or name == "candidate")]
-        self._look(names, root, source, len(bound))
+        self._look(names, root, source, len(bound), named)
         if not (root or self._is_apart or is_redefined):
             self._give_builtins_back(script)
         self._follow(set() if self._is_apart else bound_names(script))
@@ -95,8 +95,8 @@ class ProgramNames:
                 self._follow_no_more(name)
         return found
 
-    def _look(self, names, root, source, count):
-        # type: (list[str], str, str, int) -> None
+    def _look(self, names, root, source, count, named):
+        # type: (list[str], str, str, int, Collection[str]) -> None
         link = self._link
         found = link.ask("look", None, *names)
         if type(found) is not tuple or len(found) != 2 or type(found[0]) is not dict or type(found[1]) is not dict:
@@ -107,6 +107,7 @@ class ProgramNames:
         if not is_bare or len(link.containers.entries) > _MOST_OF_NAMES or count > _MANY_NAMES:
             link.has_answered = True
         self.shows_texts = self.shows_texts or not all(type(each).__name__ in _NAMELESS for each in self.view.values())
+        _import_within(modules, named)
         known = [] if self._is_apart else [name for name in names if name in MODULES and name != root]
         meant = used_as_modules(source, known)
         for name in names:
@@ -117,7 +118,7 @@ class ProgramNames:
                 self.namespace[name] = usual
                 continue
             if name in modules:
-                module = own_import(modules[name]) or own_module(name, modules[name])
+                module = own_import(name, modules[name]) or own_module(name, modules[name])
                 if module is not None:
                     self.namespace[name] = module
                 continue
@@ -156,6 +157,15 @@ class ProgramNames:
         """Unless it cannot be the script's own that stands there by now."""
         if not is_remote(self.given[name]) if self._own is None else name in self._own:
             del self.given[name]
+
+
+def _import_within(modules, named):
+    # type: (dict[Any, object], Collection[str]) -> None
+    """`xml.etree.ElementTree`, which the program has imported: a script takes it of the `xml` that it has itself."""
+    for told in modules:
+        parts = told.split(".") if type(told) is str else []
+        if len(parts) > 1 and parts[0] in modules.values() and set(parts[1:]).issubset(named):
+            own_module("", told)
 
 
 def _is_made_by_program(value):
