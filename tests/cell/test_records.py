@@ -47,10 +47,9 @@ def test_what_was_raised_is_told_as_texts_and_a_line():
     assert trace is not None
     assert trace.tb_next is not None
     odd = raised.with_traceback(types.TracebackType(None, trace.tb_next.tb_frame, 0, -3))
-    for text in (8, type("Text", (str,), {})("text")):
-        assert frames.unpack(records.raised(b"", odd, text_of=lambda _, text=text: text)[4:])[3:5] == [
-            b"<no message>", bytes(4)
-        ]  # fmt: skip
+    own = type("Text", (str,), {"__str__": lambda _self: "another"})("text")
+    for text, told in ((8, b"<no message>"), (own, b"text")):
+        assert frames.unpack(records.raised(b"", odd, text_of=lambda _, text=text: text)[4:])[3:5] == [told, bytes(4)]
 
 
 @pytest.mark.parametrize(("line", "told"), [(-1, 0), (0, 0), (1, 1), ((1 << 31) - 1, (1 << 31) - 1), (1 << 31, 0)])

@@ -127,7 +127,7 @@ def message_of(error, text_of=str):
         text = text_of(error)
     except BaseException:
         return "<no message>"
-    return text if type(text) is str else "<no message>"
+    return str.__str__(text) if issubclass(type(text), str) else "<no message>"
 
 
 def line_of(error):
