@@ -52,6 +52,12 @@ def test_what_may_work_with_files_has_a_folder(texts: list[bytes], is_whole: boo
     assert not ZygoteKinds().key("r", "0", texts, folder=True, is_whole=is_whole).scratch
 
 
+@pytest.mark.parametrize("text", [b"import anyio", b"from logging.handlers import QueueListener", b"import asyncio"])
+def test_what_starts_threads_or_a_loop_by_a_library_may_have_them(text: bytes):
+    assert ZygoteKinds().key("r", "0", [text, b"f(1)"]).threads
+    assert not ZygoteKinds().key("r", "0", [text.replace(b"import", b"bring")]).threads  # which imports nothing
+
+
 def test_no_word_holds_what_is_taken_out_before_words_are_looked_for():
     words = b"".join([*looks._FILE_WORDS, *looks._THREAD_WORDS])
     assert not set(words) & set(looks._BETWEEN_WORDS)

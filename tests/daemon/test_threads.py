@@ -56,6 +56,21 @@ def f(n):
     with ThreadPoolExecutor(max_workers=n) as pool:
         return sum(pool.map(lambda x: time.sleep(0.01) or 1, range(n)))
 """
+LISTENER = """
+from queue import Queue
+import logging
+from logging.handlers import QueueHandler, QueueListener
+def f(n):
+    heard, queue = [], Queue()
+    own = logging.Handler()
+    own.emit = lambda record: heard.append(record.getMessage())
+    listener, log = QueueListener(queue, own), logging.getLogger("a")
+    log.addHandler(QueueHandler(queue))
+    listener.start()
+    for i in range(n): log.warning("%d", i)
+    listener.stop()
+    return [int(each) ** 2 for each in heard]
+"""
 AT_ONCE = """
 import threading
 def f(n):
@@ -165,6 +180,7 @@ def test_threads_pools_and_event_loops_work(request: pytest.FixtureRequest, twin
         (THREADS_JOINED, CallCheck("f(5)", "[0, 1, 4, 9, 16]"), Outcome.PASSED),
         (THREADS_JOINED, CallCheck("f(5)", "[0, 1, 4, 9]"), Outcome.FAILED),
         (POOL, CallCheck("f(5)", "[0, 1, 4, 9, 16]"), Outcome.PASSED),
+        (LISTENER, CallCheck("f(5)", "[0, 1, 4, 9, 16]"), Outcome.PASSED),
         (LOOP, CallCheck("f(3)", "([0, 1, 4], 3, 'queued')"), Outcome.PASSED),
         (LOOP, CallCheck("f(3)", "([0, 1, 4], 3, 'other')"), Outcome.FAILED),
         (LOOP, ScriptCheck("assert candidate(2)[0] == [0, 1]", "f"), Outcome.PASSED),

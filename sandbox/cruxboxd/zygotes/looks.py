@@ -15,7 +15,7 @@ from cruxcell.protocol.messages import FILELESS_MODULES
 
 SHORT = 1 << 10  # bytes: shorter texts are looked through as fast as found again
 # A text that imports something and holds one of these words may start threads, or runs an event loop.
-_THREAD_WORDS = (b"thread", b"concurrent", b"asyncio", b"Asyncio", b"multiprocessing")
+_THREAD_WORDS = (b"thread", b"concurrent", b"asyncio", b"Asyncio", b"anyio", b"multiprocessing", b"QueueListener")
 # What a text holds that works with files, beside `open(`, which needs no import.
 _FILE_WORDS = (
     b"tempfile", b"pathlib", b"shutil", b"sqlite", b"zipfile", b"tarfile", b"shelve", b"dbm", b"fileinput", b"glob",
