@@ -31,7 +31,7 @@ _HEALTH_METHOD = "/grpc.health.v1.Health/Check"
 _SERVING = b"\x08\x01"  # HealthCheckResponse{status: SERVING}; read by hand, so that no package is needed for it
 
 _OPTIONS: list[tuple[str, Any]] = [
-    # NATs and load balancers drop silent streams; the daemon allows a ping every 10 s.
+    # NATs and load balancers drop silent streams.
     ("grpc.keepalive_time_ms", 30_000),
     ("grpc.keepalive_timeout_ms", 10_000),
     # gRPC pings for its own measures, too. While it waits for an answer to that, by default a minute, it sends no other

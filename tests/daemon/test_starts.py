@@ -9,6 +9,7 @@ import ipaddress
 import itertools
 import os
 import resource
+import signal
 import socket
 import threading
 import time
@@ -167,6 +168,27 @@ def test_a_connection_that_sends_much_without_a_call_is_ended(daemon, calls):
         assert call(daemon, b"\x0a\x00" * (7 << 20), "alice")[0] == "INVALID_ARGUMENT"
     until(lambda: daemon.log.count("too many bytes without a call") > before)
     assert daemon.log.count("too many bytes without a call") == before + 1
+
+
+def test_pings_are_answered_or_end_their_connection(daemon):
+    """Also those that come at once, as on a busy host. Where gRPC has a bound on pings, each one beyond it makes the
+    error longer that is to end the connection, and copies it: that takes a thread for a minute."""
+    pings, sent, answered = http2.pings(1000), 0, 0
+    with http2.connect(("127.0.0.1", daemon.port)) as line:
+        line.recv(1)  # it is taken over
+        line.setblocking(False)
+        daemon.process.send_signal(signal.SIGSTOP)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                sent += line.send(pings)
+        daemon.process.send_signal(signal.SIGCONT)
+        line.settimeout(10)
+        with contextlib.suppress(ConnectionResetError):
+            while answered + len(pings) < sent:
+                came = len(line.recv(1 << 16))
+                assert came
+                answered += came
+    assert daemon.healthy(10)
 
 
 async def test_of_a_call_that_nobody_takes_over_a_window_may_come():

@@ -98,12 +98,13 @@ def _channel_options(config: Config) -> list[tuple[str, int]]:
         # Where a connection proves fast, gRPC would let megabytes of each stream come before anybody has taken the RPC
         # over. A message that is awaited gets as much room as it needs in any case.
         ("grpc.http2.bdp_probe", 0),
-        # Clients keep silent streams alive through NATs; that is allowed, a ping flood is not.
-        ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
+        # Clients keep silent streams alive through NATs. gRPC puts each ping beyond a bound into one error, and copies
+        # all of it for each: a thread is busy for a minute, and the server does not stop meanwhile. So there is none.
+        # They count as what comes beside RPCs (`rpc/connections.py`).
+        ("grpc.http2.max_ping_strikes", 0),
         ("grpc.keepalive_permit_without_calls", 1),
         ("grpc.keepalive_time_ms", 30_000),
         ("grpc.keepalive_timeout_ms", 20_000),
-        ("grpc.http2.max_ping_strikes", 5),
         # A connection without any RPC is closed after a while: clients that vanished hold no descriptor for ever.
         ("grpc.max_connection_idle_ms", 600_000),
         ("grpc.so_reuseport", 0),
