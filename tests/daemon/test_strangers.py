@@ -77,6 +77,22 @@ def ended(calls: list[grpc.Call]) -> list[grpc.Call]:
     return [call for call in calls if call.done()]  # type: ignore[attr-defined]
 
 
+def test_who_watches_hears_that_the_server_stops(tmp_path):
+    """That is no error of the server's, nor is a question that does not come."""
+    with Served(tmp_path, "--tokens", tenants(tmp_path, alice="")) as daemon:
+        with grpc.insecure_channel(daemon.target) as channel:
+            watching = channel.unary_stream(WATCH)(b"")  # type: ignore[call-arg]
+            next(watching)
+            silent = channel.stream_stream("/grpc.health.v1.Health/Check")(never())  # type: ignore[call-arg]
+            daemon.process.terminate()
+            assert watching.code() is grpc.StatusCode.UNAVAILABLE
+            assert watching.details() == "the server is shutting down"
+            assert silent.code() is not grpc.StatusCode.OK
+        assert daemon.process.wait(20) == 0
+        assert '"level": "error"' not in daemon.log
+        assert "Traceback" not in daemon.log
+
+
 # ---- connections -------------------------------------------------------------------------------------------------
 
 

@@ -28,6 +28,7 @@ _READ_S = 2.0
 _MOST_BYTES = 1_024
 WATCHES = 64
 _WATCH_S = 600.0
+_LET_GO_S = 1.0  # for what is open at the end, and is over by then unless a connection takes nothing
 
 
 class Health:
@@ -41,7 +42,10 @@ class Health:
         self._came = came
         self._statuses: dict[str, int] = {}
         self._changed = asyncio.Event()
-        self._readers = self._watches = 0
+        self._open: set[asyncio.Task[Any]] = set()
+        self._reading: set[asyncio.Future[Any]] = set()
+        self._watches = 0
+        self._has_ended = False
 
     def add_to(self, server: grpc.aio.Server) -> None:
         """Have `server` serve it."""
@@ -55,34 +59,55 @@ class Health:
     def set(self, name: str, status: int) -> None:
         """Set the status of a service and notify its watchers."""
         self._statuses[name] = status
+        self._wake()
+
+    async def end(self) -> None:
+        """The server is about to stop. Nobody watches any more, or is waited for: what is left of RPCs when the event
+        loop ends would be cancelled, and gRPC would call that an error."""
+        self._has_ended = True
+        self._wake()
+        for reading in self._reading:
+            reading.cancel()
+        if self._open:
+            await asyncio.wait(self._open, timeout=_LET_GO_S)
+
+    def _wake(self) -> None:
         self._changed.set()
         self._changed = asyncio.Event()
+
+    def _begin(self, context: Context) -> None:
+        self._came(context.peer())
+        task = asyncio.current_task()
+        if task is not None:
+            self._open.add(task)
+            task.add_done_callback(self._open.discard)
 
     async def check(self, _: Any, context: Context) -> None:
         """The status of the service that is named. Under a flood, that of the whole server, without reading the name:
         a server must not look dead because strangers ask it how it is."""
-        self._came(context.peer())
-        name = await self._name(context) if self._readers < READERS else ""
+        self._begin(context)
+        name = await self._name(context) if len(self._reading) < READERS else ""
         if name not in self._statuses:
             await context.abort(grpc.StatusCode.NOT_FOUND, "no such service")
         await context.write(pb.HealthCheckResponse(status=self._statuses[name]))
 
     async def watch(self, _: Any, context: Context) -> None:
         """The status of the service that is named, now and after each change, for ten minutes at the most."""
-        self._came(context.peer())
-        if self._watches >= WATCHES or self._readers >= READERS:
+        self._begin(context)
+        if self._watches >= WATCHES or len(self._reading) >= READERS:
             await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, f"{self._watches} clients watch already")
         self._watches += 1
         try:
             await self._tell(await self._name(context), context)
-            await context.abort(grpc.StatusCode.UNAVAILABLE, "watched for long; watch again")
+            why = "the server is shutting down" if self._has_ended else "watched for long; watch again"
+            await context.abort(grpc.StatusCode.UNAVAILABLE, why)
         finally:
             self._watches -= 1
 
     async def _tell(self, name: str, context: Context) -> None:
         loop, last = asyncio.get_running_loop(), None
         end = loop.time() + _WATCH_S
-        while (left := end - loop.time()) > 0:
+        while (left := end - loop.time()) > 0 and not self._has_ended:
             changed = asyncio.ensure_future(self._changed.wait())
             status = self._statuses.get(name, Status.Value("SERVICE_UNKNOWN"))
             try:
@@ -98,13 +123,13 @@ class Health:
 
     async def _name(self, context: Context) -> str:
         """The service that is asked about."""
-        self._readers += 1
         reading = asyncio.ensure_future(context.read())
+        self._reading.add(reading)
         try:
             await asyncio.wait({reading}, timeout=_READ_S)
-            data = reading.result() if reading.done() else _EOF
+            data = reading.result() if reading.done() and not reading.cancelled() else _EOF
         finally:
-            self._readers -= 1
+            self._reading.discard(reading)
             reading.cancel()
         if data is not _EOF and len(data) <= _MOST_BYTES:
             try:
