@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import grpc
+import grpc.aio
 import pytest
 from conformance import http2
 from cruxboxd.rpc.connections import MOST_REFUSALS
+from cruxboxd.rpc.methods import add_methods, server_of_known_methods
 from cruxboxd.tenancy.starts import QUESTION_S, QUESTIONS
 from raw_rpcs import INFO, call, tenants
 from support.daemons import Served
@@ -67,6 +71,34 @@ def test_of_strangers_methods_that_there_are_not_count_too(daemon: Served, token
             assert seen == {"UNIMPLEMENTED"}
         else:
             until(ask)
+
+
+async def test_nothing_of_an_rpc_is_left_when_the_server_has_stopped() -> None:
+    """gRPC itself waits for no task of an RPC; one that the end of the event loop cancels it calls an error."""
+    begun = asyncio.Event()
+
+    async def answer(_request: Any, _context: Any) -> None:
+        begun.set()
+        try:
+            await asyncio.sleep(60)
+        finally:
+            await asyncio.sleep(0.2)
+
+    async def refuse(_context: Any) -> None:
+        raise AssertionError("nothing is refused here")
+
+    before = asyncio.all_tasks()
+    server = server_of_known_methods(refuse, [], [])
+    add_methods(server, "cruxbox.v1.Sandbox", {"Check": grpc.stream_stream_rpc_method_handler(answer)})
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+        asked = channel.unary_unary("/cruxbox.v1.Sandbox/Check")(b"")  # type: ignore[call-arg]
+        await begun.wait()
+        await server.stop(0.05)
+        left = {task.get_coro().__qualname__ for task in asyncio.all_tasks() - before}  # type: ignore[union-attr]
+        assert not left & {"_schedule_rpc_coro", "_handle_exceptions"}
+        assert await asked.code() is not grpc.StatusCode.OK
 
 
 def test_of_a_tenant_methods_that_there_are_not_are_ended_so_many_a_second(daemon: Served) -> None:

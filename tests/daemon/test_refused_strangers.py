@@ -122,6 +122,22 @@ def test_a_daemon_that_stops_keeps_nobody_waiting(daemon):
         assert '"level": "error"' not in daemon.log
 
 
+@pytest.mark.parametrize("method", [*KINDS, INFO, "/grpc.health.v1.Health/Check"])
+def test_a_daemon_that_stops_as_calls_come_leaves_none_of_them_to_its_end(daemon, method):
+    """Where they come faster than they are ended."""
+    with connections(daemon, 5) as channels:
+        for channel in channels:
+            grpc.channel_ready_future(channel).result(20)
+        daemon.process.send_signal(signal.SIGSTOP)
+        calls = [one for channel in channels for one in strangers_calls(channel, 120, method)]
+        time.sleep(0.3)
+        daemon.process.send_signal(signal.SIGTERM)
+        daemon.process.send_signal(signal.SIGCONT)
+        assert daemon.process.wait(20) == 0
+        assert all(one.code() is not None for one in calls)
+        assert "Traceback" not in daemon.log
+
+
 def test_of_a_connection_only_the_tenants_of_late_are_known():
     watched, peer = Connections(Observer()), "ipv4:127.0.0.1:5"
     address = address_of(peer)

@@ -28,7 +28,7 @@ _READ_S = 2.0
 _MOST_BYTES = 1_024
 WATCHES = 64
 _WATCH_S = 600.0
-_LET_GO_S = 1.0  # for what is open at the end, and is over by then unless a connection takes nothing
+_AWAY = "the server is shutting down"
 
 
 class Health:
@@ -42,7 +42,6 @@ class Health:
         self._came = came
         self._statuses: dict[str, int] = {}
         self._changed = asyncio.Event()
-        self._open: set[asyncio.Task[Any]] = set()
         self._reading: set[asyncio.Future[Any]] = set()
         self._watches = 0
         self._has_ended = False
@@ -61,31 +60,21 @@ class Health:
         self._statuses[name] = status
         self._wake()
 
-    async def end(self) -> None:
-        """The server is about to stop. Nobody watches any more, or is waited for: what is left of RPCs when the event
-        loop ends would be cancelled, and gRPC would call that an error."""
+    def end(self) -> None:
+        """The server is about to stop: nobody watches any more, or is waited for."""
         self._has_ended = True
         self._wake()
         for reading in self._reading:
             reading.cancel()
-        if self._open:
-            await asyncio.wait(self._open, timeout=_LET_GO_S)
 
     def _wake(self) -> None:
         self._changed.set()
         self._changed = asyncio.Event()
 
-    def _begin(self, context: Context) -> None:
-        self._came(context.peer())
-        task = asyncio.current_task()
-        if task is not None:
-            self._open.add(task)
-            task.add_done_callback(self._open.discard)
-
     async def check(self, _: Any, context: Context) -> None:
         """The status of the service that is named. Under a flood, that of the whole server, without reading the name:
         a server must not look dead because strangers ask it how it is."""
-        self._begin(context)
+        self._came(context.peer())
         name = await self._name(context) if len(self._reading) < READERS else ""
         if name not in self._statuses:
             await context.abort(grpc.StatusCode.NOT_FOUND, "no such service")
@@ -93,13 +82,13 @@ class Health:
 
     async def watch(self, _: Any, context: Context) -> None:
         """The status of the service that is named, now and after each change, for ten minutes at the most."""
-        self._begin(context)
+        self._came(context.peer())
         if self._watches >= WATCHES or len(self._reading) >= READERS:
             await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, f"{self._watches} clients watch already")
         self._watches += 1
         try:
             await self._tell(await self._name(context), context)
-            why = "the server is shutting down" if self._has_ended else "watched for long; watch again"
+            why = _AWAY if self._has_ended else "watched for long; watch again"
             await context.abort(grpc.StatusCode.UNAVAILABLE, why)
         finally:
             self._watches -= 1
@@ -136,5 +125,7 @@ class Health:
                 return str(pb.HealthCheckRequest.FromString(data).service)
             except DecodeError:
                 pass
+        if self._has_ended:
+            await context.abort(grpc.StatusCode.UNAVAILABLE, _AWAY)
         await context.abort(grpc.StatusCode.INVALID_ARGUMENT, "send the name of a service, or nothing, at once")
         raise AssertionError  # abort raises

@@ -331,7 +331,7 @@ class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
                 await within(seconds, self._empty.wait())
         for rpc in list(self._open):
             rpc.end(away())
-        await self._strangers.let_go()  # not sooner: a flood would slow down what is to finish
+        self._strangers.let_go()  # not sooner: a flood would slow down what is to finish
 
 
 _FAILED = Refused(grpc.StatusCode.INTERNAL, "failed", "an internal error of the server; its log has the request id")

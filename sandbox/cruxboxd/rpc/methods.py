@@ -29,6 +29,9 @@ _HANDED_OVER = 16
 # At the end as many more are taken on, to be refused: of those that it has not handed over gRPC says that they were
 # cancelled, as their callers might have done.
 _AT_THE_END = 1024
+# What is left of RPCs when the event loop ends would be cancelled, and gRPC would call that an error. They are over by
+# then, unless a connection takes nothing.
+_ENDED_S = 1.0
 # Health answers strangers: what there is of it at once is bounded, so what comes at once should not look like more.
 _ONE_AT_A_TIME = b"/grpc."
 
@@ -111,6 +114,9 @@ class _OfKnownMethods(_Server):  # type: ignore[misc]
             arrivals.end()
         await asyncio.sleep(0)  # gRPC has been asked for more by then
         await super().shutdown(grace)
+        left = {*self.refusing, *filter(_is_of_an_rpc, asyncio.all_tasks())}
+        if left:
+            await asyncio.wait(left, timeout=_ENDED_S)
 
     async def _refuse_all(self) -> None:
         """Until the server is shut down, which ends the wait for an RPC by an error."""
@@ -128,6 +134,12 @@ class _OfKnownMethods(_Server):  # type: ignore[misc]
     async def _refused(self, rpc: Any) -> None:
         with contextlib.suppress(grpc.aio.InternalError):
             await letting_go(self.refuse)(cygrpc._ServicerContext(rpc, None, None, asyncio.get_running_loop()))
+
+
+def _is_of_an_rpc(task: asyncio.Task[Any]) -> bool:
+    """Is it one that gRPC has made for an RPC? It waits for none of them, not for one that has yet to begin either."""
+    name: str = cygrpc._schedule_rpc_coro.__qualname__
+    return getattr(task.get_coro(), "__qualname__", "") == name
 
 
 def letting_go(behave: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:

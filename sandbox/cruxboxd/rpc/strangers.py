@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 _CODE = grpc.StatusCode.UNAUTHENTICATED
 A_SECOND = 100
 MOST_WAITING = 512  # each with 16 KiB of headers, made anew by gRPC, and a stream's window
-_LET_GO_S = 1.0  # for those who wait at the end, and are refused by then unless a connection takes nothing
 # Of so many there is a line in the log. The first line of a later second says how many there were beside.
 LOGGED, _WINDOW_S = 10, 1.0
 
@@ -65,12 +64,9 @@ class Strangers:
         task.add_done_callback(self._refusing.discard)
         (await self._turns.begin(STRANGERS)).answered()
 
-    async def let_go(self) -> None:
-        """Nobody waits any more. What is left of their RPCs when the event loop ends would be cancelled, and gRPC would
-        call that an error."""
+    def let_go(self) -> None:
+        """Nobody waits any more."""
         self._turns.lift()
-        if self._refusing:
-            await asyncio.wait(self._refusing, timeout=_LET_GO_S)
 
     def _log(self, method: str, request: str, peer: str) -> None:
         now, beside = time.monotonic(), 0

@@ -75,7 +75,7 @@ class Server:
         await self._interceptor.drain(self._engine.config.drain_s)
         for watching in self._watching:
             watching.cancel()
-        await self._health.end()
+        self._health.end()
         await self._server.stop(_STOP_S)
         for claim in self._claims:
             claim.release()
