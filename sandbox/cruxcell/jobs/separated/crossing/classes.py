@@ -21,7 +21,7 @@ from cruxcell.jobs.separated.proxies.shared_names import MODULES, PLAIN, is_stdl
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any  # noqa: F401 - in type comments
+    from typing import Any, Callable  # noqa: F401 - in type comments
 
 MUTABLE = (list, dict, set, bytearray)
 # Classes are told by their addresses: a metaclass of a program's may say what its class equals, or that it has no hash.
@@ -50,6 +50,15 @@ def may_be_base(cls):
     # type: (Any) -> bool
     """A plain type that a class may be a value of?"""
     return id(cls) in PLAIN_ONES or _is_a_dict_of_the_library(cls)
+
+
+def told_bases(cls, known):
+    # type: (Any, Callable[[object], int | None]) -> list[Any]
+    """The bases that are told of with a class, beside those of errors. Of the library's none but those that the test
+    knows, which have a number (`known`): it has `Queue` by the program's import, say, and derives a class of that."""
+    # Of builtins those alone that a class may be made with there; some have no name, as those of views.
+    own = [each for each in cls.__bases__ if each.__module__ != "builtins"]
+    return [each for each in own if not is_stdlib(each) or known(each) is not None]
 
 
 def names_of(cls):

@@ -15,6 +15,16 @@ if TYPE_CHECKING:
     from typing import Any, Callable, Collection  # noqa: F401 - in type comments
 
 
+def is_builtin(cls):
+    # type: (Any) -> bool
+    """Is it a class of Python's own that has a name? Any class may say that its module is `builtins`, as those of
+    pytest's outcomes do."""
+    return id(cls) in _BUILTIN
+
+
+_BUILTIN = frozenset([id(each) for each in vars(builtins).values() if issubclass(type(each), type)])
+
+
 def constructor_arguments(error):
     # type: (BaseException) -> tuple[Any, ...] | None
     """What an error of the library is made of, where that is more than its `args`: a file's name, a place in a text."""
@@ -78,7 +88,7 @@ def _members(cls):
     """Not of errors that end something, or show memory, nor of groups, which have none that may be set."""
     if issubclass(cls, _KEPT_AS_MADE):
         return {}
-    members = [item for each in mro_of(cls) if each.__module__ == "builtins" for item in own_of(each).items()]
+    members = [item for each in mro_of(cls) if is_builtin(each) for item in own_of(each).items()]
     return {name: member for name, member in members if type(member) is _Member and name[:1] != "_"}
 
 
@@ -88,7 +98,7 @@ def members_of_its_own(cls):
     kept = _askable(cls) if issubclass(cls, BaseException) and not is_stdlib(cls) else ()
     if not kept:  # as of nearly every class that crosses
         return []
-    named = [name for each in mro_of(cls) if each.__module__ != "builtins" for name in own_of(each) if name in kept]
+    named = [name for each in mro_of(cls) if not is_builtin(each) for name in own_of(each) if name in kept]
     return [*dict.fromkeys(named)]
 
 
@@ -117,7 +127,7 @@ def _value(member, error):
 def _builtin_of(cls):
     # type: (Any) -> Any
     """Of several that it is derived from the one whose memory it has: the one that can make it."""
-    while cls.__module__ != "builtins":
+    while not is_builtin(cls):
         cls = _base_of(cls)
     return cls
 

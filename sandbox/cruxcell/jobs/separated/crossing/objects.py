@@ -20,6 +20,7 @@ from cruxcell.jobs.separated.crossing.classes import (
     plain_base,
     public_names,
     register,
+    told_bases,
     told_of,
 )
 from cruxcell.jobs.separated.crossing.exceptions import (
@@ -30,6 +31,7 @@ from cruxcell.jobs.separated.crossing.exceptions import (
     constructor_arguments,
     harmless,
     have_causes,
+    is_builtin,
     make_exception,
     marked,
     may_make,
@@ -150,8 +152,7 @@ class Objects:
         if of in ("", "error") and self.by_name.write(writer, cls):
             return
         base = None if of == "object" else plain_base(cls)
-        # Of builtins those alone that a class may be made with there; some have no name, as those of views.
-        own = [each for each in cls.__bases__ if each.__module__ != "builtins" and self._is_base(each)]
+        own = told_bases(cls, (lambda _: None) if self.is_test else self.shown.known)
         bases = [each for each in cls.__bases__ if issubclass(each, BaseException) or each in own]
         if base is not None:
             bases.append(base)
@@ -165,12 +166,6 @@ class Objects:
         stands = stands_for(cls, self.is_test and (of == "value" or is_of_a_package(cls)))
         offers = [*told_of(cls), *abstract_bases(cls), *(public_names(cls) if self.is_test else of_libraries(cls))]
         writer.items(("\0".join(offers), "\0".join(overridden(cls, base) or members_of_its_own(cls)), stands), 0)
-
-    def _is_base(self, cls):
-        # type: (type) -> bool
-        """Is it to be told as a base of a class? The library's are not, but for those of the program's that the test
-        knows: it has `Queue` by the program's import, say, and derives a class of that."""
-        return not is_stdlib(cls) or (not self.is_test and self.shown.known(cls) is not None)
 
     def _write_object(self, writer, value, kind, depth):
         # type: (Any, Any, type, int) -> None
@@ -195,7 +190,7 @@ class Objects:
         # type: (Any, BaseException, int, int | None) -> None
         """`known`: its number, if it is the other half's, and was changed here."""
         cls = type(error)
-        is_kept = self.is_test or cls.__module__ != "builtins" or self.passing is not error
+        is_kept = self.is_test or not is_builtin(cls) or self.passing is not error
         if known is None:
             self._write_number(writer, b"X", self.shown.show(error) if is_kept else 0)
         else:
