@@ -18,7 +18,7 @@ from bench.load import HOSTILE, STALLS
 
 ATTACKERS, STRANGERS = 4, 3
 # As often as they stand here.
-WAYS = ("send", "send", "leave", "read_nothing", "watch", "watch", "headers", "flood")
+WAYS = ("send", "send", "leave", "read_nothing", "watch", "watch", "headers", "flood", "pings")
 CHECK, STREAM, WATCH = "/cruxbox.v1.Sandbox/Check", "/cruxbox.v1.Sandbox/CheckStream", "/grpc.health.v1.Health/Watch"
 NO_METHOD = "/cruxbox.v1.Sandbox/None"
 _LARGE = [("grpc.max_send_message_length", -1), ("grpc.max_receive_message_length", -1)]
@@ -144,11 +144,27 @@ class Attacker(threading.Thread):
             answered.update(call.code().name for call in calls)
         return max(answered, key=answered.__getitem__)
 
+    def _pings(self, _: grpc.Channel) -> str:
+        """As many pings as may come beside RPCs, and more, of which it takes no answer."""
+        with self._connected() as line:
+            try:
+                for _thousand in range(_PINGS // 1_000):
+                    line.sendall(_frame(_PING, 0, bytes(8)) * 1_000)
+            except OSError:
+                return "closed"
+        return "all taken"
+
+    def _connected(self) -> socket.socket:
+        """A connection on which HTTP/2 has begun."""
+        host, port = self._target.split(":")
+        line = socket.create_connection((host, int(port)), timeout=3)
+        line.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + _frame(_SETTINGS, 0))
+        return line
+
     def _headers(self, _: grpc.Channel) -> str:
         """A header block without end: 32 MB of it, if the server takes that much."""
-        host, port = self._target.split(":")
-        with socket.create_connection((host, int(port)), timeout=3) as line:
-            line.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + _frame(_SETTINGS, 0) + _frame(_HEADERS, 1, _HEAD))
+        with self._connected() as line:
+            line.sendall(_frame(_HEADERS, 1, _HEAD))
             more = _frame(_CONTINUATION, 1, _field("abc", "y" * 63) * (_FRAME_BYTES // 69))
             for number in range(2_000):
                 try:
@@ -159,7 +175,8 @@ class Attacker(threading.Thread):
 
 
 # Just enough HTTP/2 for that.
-_HEADERS, _SETTINGS, _CONTINUATION = 1, 4, 9
+_HEADERS, _SETTINGS, _PING, _CONTINUATION = 1, 4, 6, 9
+_PINGS = 150_000  # 2.4 MiB
 _FRAME_BYTES = 16_384  # the most that a server takes
 
 
