@@ -48,8 +48,14 @@ def _can_fail(node):
     if isinstance(node, _ast.Assert):
         return not (isinstance(node.test, _ast.Constant) and node.test.value)
     if isinstance(node, _ast.ClassDef):
-        return any((getattr(base, "attr", "") or getattr(base, "id", "")).endswith("TestCase") for base in node.bases)
+        return is_a_case(node)
     return isinstance(node, (_ast.Raise, _ast.Call))
+
+
+def is_a_case(node):
+    # type: (_ast.ClassDef) -> bool
+    """Does a class derive from what is called as unittest's test cases are?"""
+    return any((getattr(base, "attr", "") or getattr(base, "id", "")).endswith("TestCase") for base in node.bases)
 
 
 def _decorates_with_a_run(tree):
