@@ -144,6 +144,15 @@ def test_pytest(with_pytest: Client):
     assert ask(with_pytest, RIGHT + theirs, PYTEST + "test_zero(1)\n", "pytest").outcome is Outcome.PASSED
 
 
+@pytest.mark.parametrize("base", ["Base = Exception", "Base = dict", "from enum import Enum as Base"])
+def test_pytest_collects_none_of_the_classes_base(with_pytest: Client, base: str):
+    script = "class TestMore(Base):\n    def test(self):\n        assert add(1, 2) == 3\ndef test(): pass\n"
+    verdict = ask(with_pytest, f"{WRONG}{base}\n", script, "pytest")
+    assert (verdict.outcome, verdict.tests[-1].name) == (Outcome.FAILED, "TestMore"), verdict
+    in_object = ask(with_pytest, f"{RIGHT}Base = object\n", script, "pytest")
+    assert in_object.outcome is Outcome.PASSED, in_object
+
+
 FOR_PYTEST = {
     "a guard that runs it": "import pytest\ndef test(): assert add(1, 2) == 3\n"
     "if __name__ == '__main__':\n    pytest.main([__file__, '-v'])\n",

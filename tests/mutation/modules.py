@@ -157,6 +157,7 @@ TESTS = {
     "cruxcell/analysis/operations.py": [*_RULE, "cell/test_rules_of_code.py"],
     "cruxcell/analysis/parsing.py": ["cell/test_texts.py", *_RULE, "daemon/test_sharing.py"],
     "cruxcell/analysis/vacuous.py": ["cell/test_texts.py"],
+    "cruxcell/analysis/given_tests.py": ["cell/test_given_tests.py"],
     "cruxcell/jobs/bundles.py": ["cell/test_calls_job.py", "cell/test_series_job.py", "daemon/test_sharing.py"],
     "cruxcell/jobs/replay.py": ["cell/test_series_job.py", "cell/test_rows_split.py", "daemon/test_replay.py"],
     "cruxcell/jobs/series.py": ["cell/test_series_job.py", *_SERIES, "daemon/test_replay.py"],

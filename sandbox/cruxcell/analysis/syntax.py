@@ -49,3 +49,14 @@ def walk(node):
     for item in pending:
         yield item
         pending.extend(children(item))
+
+
+def below(tree, closed):
+    # type: (object, tuple[type, ...]) -> Iterator[Any]
+    """Every node below `tree`, but not what stands in those of the `closed` types. No recursion: trees are deep."""
+    todo = [tree]  # type: list[Any]
+    while todo:
+        node = todo.pop()
+        yield node
+        if not isinstance(node, closed):
+            todo.extend(children(node))

@@ -6,10 +6,10 @@ Read off the syntax tree, in a worker that runs nothing of the task.
 import _ast
 
 from cruxcell.analysis.parsing import CALLS, Invalid
+from cruxcell.analysis.syntax import below
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator  # noqa: F401 - in type comments
     from typing import Any  # noqa: F401 - in type comments
 
 _DEFINITIONS = (_ast.FunctionDef, _ast.ClassDef)
@@ -20,12 +20,12 @@ def refuse_vacuous(tree):
     # type: (_ast.AST) -> None
     """Raises Invalid if an assertion of the script always holds by its form, or if the script asserts no more than
     constants, raises and calls nothing, and defines no test case."""
-    for node in _below(tree, (_ast.expr,)):  # in an expression, which may be a megabyte of data, stands no statement
+    for node in below(tree, (_ast.expr,)):  # in an expression, which may be a megabyte of data, stands no statement
         if isinstance(node, _ast.Assert) and isinstance(node.test, _ast.Tuple) and node.test.elts:
             raise Invalid(
                 "the assertion on line %d is on a tuple, which always holds; leave out its parentheses" % node.lineno
             )
-    if not any(map(_can_fail, _below(tree, _RUN_LATER))) and not _decorates_with_a_run(tree):
+    if not any(map(_can_fail, below(tree, _RUN_LATER))) and not _decorates_with_a_run(tree):
         raise Invalid("the script tests nothing: outside of the functions it defines it has no assertion and no call")
 
 
@@ -76,22 +76,5 @@ def _calls_what_it_is_given(node):
     if not isinstance(node, _ast.FunctionDef):
         return False
     given = {each.arg for each in node.args.args}
-    calls = [each.func for part in node.body for each in _below(part, _RUN_LATER) if isinstance(each, _ast.Call)]
+    calls = [each.func for part in node.body for each in below(part, _RUN_LATER) if isinstance(each, _ast.Call)]
     return any(isinstance(each, _ast.Name) and each.id in given for each in calls)
-
-
-def _below(tree, closed):
-    # type: (object, tuple[type, ...]) -> Iterator[Any]
-    """Every node below `tree`, but not what stands in those of the `closed` types. No recursion: trees are deep."""
-    todo = [tree]  # type: list[Any]
-    while todo:
-        node = todo.pop()
-        yield node
-        if isinstance(node, closed):
-            continue
-        for name in node._fields:
-            value = getattr(node, name, None)
-            if isinstance(value, list):
-                todo.extend([item for item in value if isinstance(item, _ast.AST)])
-            elif isinstance(value, _ast.AST):
-                todo.append(value)

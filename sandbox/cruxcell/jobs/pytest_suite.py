@@ -47,6 +47,7 @@ class PytestSuite(Suite):
             self.results.add(ERROR, name, "was begun, or was to be, and has no result")
         if code not in _AT_ITS_END:
             self.results.add(ERROR, "", "the run of the suite was broken off (pytest's exit code %d)" % code)
+        self.add_not_run(notes.classes)
         return self.results
 
     def _options(self):
@@ -112,6 +113,7 @@ def _plugin(pytest, module, results, not_mine):  # noqa: C901 - the methods of c
         def __init__(self):
             # type: () -> None
             self.unfinished = {}  # type: dict[str, None]
+            self.classes = []  # type: list[Any]  # of which there are tests
 
         @staticmethod
         def pytest_addoption(parser):
@@ -137,6 +139,7 @@ def _plugin(pytest, module, results, not_mine):  # noqa: C901 - the methods of c
             )
             session.testscollected = len(session.items)
             self.unfinished.update(dict.fromkeys([_pytest_name(item) for item in session.items]))
+            self.classes += [item.cls for item in session.items if getattr(item, "cls", None) is not None]
             return True
 
         def pytest_collectreport(self, report):

@@ -4,6 +4,8 @@ import sys
 from _thread import get_ident as _get_ident
 from opcode import EXTENDED_ARG, opmap
 
+from cruxcell.analysis.given_tests import given_tests
+from cruxcell.analysis.parsing import parse_text
 from cruxcell.namespace import module_namespace, named_namespace
 from cruxcell.protocol import messages, records
 from cruxcell.protocol.records import traceback_of
@@ -136,6 +138,7 @@ class Suite:
         self.module = self._program = sys.modules[MAIN]
         self.of_program = self.namespace
         self._not_mine = frozenset()  # type: frozenset[int]
+        self._given = frozenset()  # type: frozenset[str]  # names of the program's
         self.codes = []  # type: list[Any]  # of the script
         self.guard = NoGuard()  # type: Any  # which is to be lowered while frames are looked at
 
@@ -160,6 +163,7 @@ class Suite:
         """The script is about to run; what stands in its namespace by now, and in the program's, is the program's."""
         self.install()
         self._not_mine = frozenset(map(id, [*self.namespace.values(), *self.of_program.values()]))
+        self._given = frozenset([*self.namespace, *self.of_program])
 
     def is_compiled(self, script, guard=None):
         # type: (Any, Any) -> None
@@ -192,6 +196,20 @@ class Suite:
         is_meant = self.namespace.get("sys", sys) is sys and sys.exit is _EXIT and "SystemExit" not in self.namespace
         return leaves and is_meant and _means_them(code, found)
 
+    def not_run(self, run):
+        # type: (list[Any]) -> list[Any]
+        """The classes with tests, in the script's tree, whose base the program gives and may have made such that nobody
+        runs them. `run`: the classes that are run, with those they derive from."""
+        names = {base.__name__ for each in run for base in each.__mro__}
+        found = given_tests(parse_text(self.code, "exec"), self._given, self.program_module)
+        return [node for node in found if node.name not in names]
+
+    def add_not_run(self, run):
+        # type: (list[Any]) -> None
+        """None of these has passed. What has failed anyhow is not looked at."""
+        for node in () if self.results.has_failed() else self.not_run(run):
+            self.results.add(ERROR, node.name, _NOT_RUN)
+
     def _mine(self):
         # type: () -> list[Any]
         return [value for value in list(self.namespace.values()) if id(value) not in self._not_mine]
@@ -222,6 +240,7 @@ def _bound_for_a_while(code):
     return found
 
 
+_NOT_RUN = "has tests that nobody ran: what it derives from is no test case of the script's"
 _PUT_ASIDE = opmap.get("LOAD_FAST_AND_CLEAR", -1)
 _IS_FUNCTION = 1  # CO_OPTIMIZED
 _EXIT = sys.exit

@@ -9,6 +9,7 @@ import sys
 from cruxcell.analysis.bytecode import dissect
 from cruxcell.analysis.parsing import CHECK, Invalid, compile_alike, parse_text
 from cruxcell.analysis.syntax import walk
+from cruxcell.analysis.vacuous import is_a_case
 from cruxcell.jobs.kept import Kept
 from cruxcell.jobs.program_module import refuse_taken
 from cruxcell.jobs.pytest_suite import PytestSuite
@@ -37,11 +38,13 @@ def open_suite(framework, source, program_module=""):
 
 
 class _Maybe(UnittestSuite):
-    """A script that names no framework: what defines unittest's test cases, or calls `unittest.main`, is a suite."""
+    """A script that names no framework: what defines unittest's test cases, or calls `unittest.main`, is a suite. So is
+    what defines them by its text alone, as the program has something else by the name."""
 
     def run(self):
         # type: () -> Results | None
-        return UnittestSuite.run(self) if self.is_one() else None
+        is_one = self.is_one() or any(map(is_a_case, self.not_run(self.all_run())))
+        return UnittestSuite.run(self) if is_one else None
 
 
 class _None(Suite):

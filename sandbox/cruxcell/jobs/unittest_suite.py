@@ -195,7 +195,12 @@ class UnittestSuite(Suite):
         # type: () -> Results | None
         if self.left():
             self._main()
+        self.add_not_run(self.all_run())
         return self.results
+
+    def all_run(self):
+        # type: () -> list[Any]
+        return [*self._cases(), *self._ran.values()]
 
     def is_one(self):
         # type: () -> bool

@@ -9,7 +9,6 @@ from cruxcell.jobs.program_module import compiled, refuse_loading
 from cruxcell.jobs.separated.crossing.exceptions import ANSWERED
 from cruxcell.jobs.separated.rules.configurations import follow_expressions
 from cruxcell.jobs.separated.rules.databases import Databases
-from cruxcell.jobs.separated.rules.script import untested_case
 from cruxcell.jobs.separated.rules.submodules import import_submodules
 from cruxcell.jobs.separated.rules.texts import Texts
 from cruxcell.jobs.separated.rules.truths import follow_truths
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from types import CodeType  # noqa: F401 - in type comments
     from typing import Any  # noqa: F401 - in type comments
 
-_UNTESTED = "class %s has tests and derives from no test case, but from what the program calls so: require IN_PROCESS"
 _BETWEEN = 1  # frames that the script does not pay for, of three: _run_suite, _run_script and run_main
 
 
@@ -62,9 +60,6 @@ def run_test(context, fields, is_rehearsal=False):
         refuse_loading(suite.program_module, suite.of_program, link.refuse)
         suite.begin()
         results = _run_suite(script, suite)
-        untested = untested_case(suite.code, suite.namespace)
-        if untested:
-            link.refuse(_UNTESTED % untested)
         link.at_end(results)
         link.ending.acquire()
     except BaseException as error:

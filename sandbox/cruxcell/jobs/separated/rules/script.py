@@ -7,7 +7,6 @@ import sys
 from cruxcell.analysis.bytecode import LOADS, dissect, loaded_names, names_of, nested_codes, own_names
 from cruxcell.analysis.parsing import CHECK, parse_text
 from cruxcell.analysis.syntax import walk
-from cruxcell.analysis.vacuous import is_a_case
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -203,25 +202,6 @@ def used_as_modules(source, names):
         elif isinstance(node, _ast.Attribute) and isinstance(node.value, _ast.Name):
             taken.setdefault(node.value.id, []).append(node.attr)
     return {name: set(taken[name]) for name in names if name in taken and loads[name] == len(taken[name])}
-
-
-def untested_case(source, namespace):
-    # type: (str, dict[str, Any]) -> str
-    """A class with tests that is a test case by the script's text alone: what the program has by that name is none, so
-    nobody has run them. The name of one; nothing without any."""
-    import _ast
-
-    for node in walk(parse_text(source, "exec")) if "TestCase" in source else ():
-        if isinstance(node, _ast.ClassDef) and is_a_case(node) and _has_tests(node):
-            made = namespace.get(node.name)
-            if isinstance(made, type) and not any(each.__name__.endswith("TestCase") for each in made.__mro__[1:]):
-                return node.name
-    return ""
-
-
-def _has_tests(node):
-    # type: (Any) -> bool
-    return any(getattr(each, "name", "").startswith("test") for each in node.body)
 
 
 _RAISE = _OPMAP["RAISE_VARARGS"]

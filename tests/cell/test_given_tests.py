@@ -1,0 +1,67 @@
+"""Which classes with tests hang on what the program gives, by a script's text."""
+
+from __future__ import annotations
+
+import pytest
+from cruxcell.analysis.given_tests import given_tests
+from cruxcell.analysis.syntax import tree_of
+
+TESTS = ":\n    def test(self): pass\n"
+CASES = {
+    "class T(Base)": ["T"],
+    "class T(tools.Base)": ["T"],
+    "class T(object)": [],
+    "class T": [],
+    "import unittest\nclass T(unittest.TestCase)": [],
+    "from unittest import *\nclass T(TestCase)": ["T"],  # who runs it knows better
+    "from m import Base\nclass T(Base)": ["T"],
+    "from m.parts import Base as B\nclass T(B)": ["T"],
+    "import m.parts\nclass T(m.parts.Base)": ["T"],
+    "import m.parts as p\nclass T(p.Base)": ["T"],
+    "from mm import Base\nclass T(Base)": [],
+    "from . import Base\nclass T(Base)": [],
+    "try:\n    from m import Base\nexcept ImportError:\n    Base = object\nclass T(Base)": ["T"],
+    # What is made of it, in any number of steps.
+    "B = C = Base\nD = C\nclass T(D)": ["T"],
+    "B, = [Base]\nclass T(B)": ["T"],
+    "B: type = Base\nclass T(B)": ["T"],
+    "(B := Base)\nclass T(B)": ["T"],
+    "for B in Base, :\n    pass\nclass T(B)": ["T"],
+    "with Base() as B:\n    pass\nclass T(B)": ["T"],
+    "def base():\n    return Base\nclass T(base())": ["T"],
+    "class Mid(Base): pass\nclass T(Mid)": ["T"],
+    "class Mid:\n    x = Base\nclass T(Mid)": [],
+    "def base():\n    return dict\nB = base()\nclass T(B)": [],
+    # Not by its bases alone.
+    "class T(metaclass=Meta)": ["T"],
+    "@wrap\nclass T": ["T"],
+    "@wrap(1)\nclass T": ["T"],
+    "import pytest\n@pytest.mark.parametrize('x', [f(1)])\nclass T": [],
+    # What has tests, and where it stands.
+    "class M:\n    def test(self): pass\nclass N(M): pass\nclass T(N, Base): pass\nclass O(Base)": ["T", "O"],
+    "class A(Base): pass\nclass T": [],
+    "class A(Base):\n    testing = 1\nclass T": [],
+    "class A(Base):\n    def runTest(self): pass\nclass T": ["A"],
+    "class A(Base):\n    async def test_it(self): pass\nclass T": ["A"],
+    "if f(1):\n    class A(Base):\n        def test_it(self): pass\nclass T": ["A"],
+    "class Outer:\n    class A(Base):\n        def test_it(self): pass\nclass T": ["A"],
+    "def late():\n    class A(Base):\n        def test_it(self): pass\nclass T": [],
+}
+
+
+@pytest.mark.parametrize("text", CASES)
+def test_by_its_text(text: str):
+    found = given_tests(tree_of(text + TESTS), frozenset(), "m")
+    assert sorted(each.name for each in found) == sorted(CASES[text])
+
+
+def test_a_builtin_that_the_program_gives_anew():
+    tree = tree_of("class T(object)" + TESTS)
+    assert [[each.name for each in given_tests(tree, given, "")] for given in (frozenset(["object"]), frozenset())] == [
+        ["T"],
+        [],
+    ]
+
+
+def test_without_a_module_nothing_is_imported_from_the_program():
+    assert given_tests(tree_of("from . import Base\nclass T(Base)" + TESTS), frozenset(), "") == []
