@@ -30,7 +30,7 @@ def given_tests(tree, given, program_module):
     classes = [node for node in below(tree, _RUN_LATER) if isinstance(node, _ast.ClassDef)]
     made_of = [({node.name}, _names_in(_made_of(node))) for node in classes]
     tested = _spread({node.name for node in classes if any(map(_is_a_test, node.body))}, made_of)
-    theirs = _of_the_program(tree, given, program_module) if tested else set()
+    theirs = _of_the_program(tree, given, program_module)
     return [node for node, (_, names) in zip(classes, made_of) if node.name in tested and names & theirs]
 
 
@@ -43,8 +43,7 @@ def _of_the_program(tree, given, program_module):
     imported = [each for node in nodes for each in _imported_by(node)]
     bound = {name for names, _ in bindings for name in names}.union([name for name, _ in imported])
     theirs = {each.id for each in nodes if isinstance(each, _ast.Name)}.difference(bound, set(dir(builtins)) - given)
-    if program_module:
-        theirs.update([name for name, module in imported if module == program_module])
+    theirs.update([name for name, module in imported if module == program_module])
     return _spread(theirs, bindings)
 
 
@@ -66,8 +65,7 @@ def _bindings_of(node):
         return [({node.name}, _names_in(_made_of(node)))]
     if isinstance(node, _FUNCTIONS):
         return [({node.name}, _names_in([node]))]
-    bound = _names_in(_at(node, _TARGETS))
-    return [(bound, _names_in(_at(node, _VALUES)))] if bound else []
+    return [(_names_in(_at(node, _TARGETS)), _names_in(_at(node, _VALUES)))]
 
 
 def _at(node, fields):
@@ -83,7 +81,7 @@ def _imported_by(node):
     """(name, the first part of the name of its module)"""
     if not isinstance(node, (_ast.Import, _ast.ImportFrom)):
         return []
-    module = getattr(node, "module", "") or ""
+    module = getattr(node, "module", None)
     names = [(each.asname or each.name.partition(".")[0], module or each.name) for each in node.names]
     return [(name, whole.partition(".")[0]) for name, whole in names]
 
