@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import _ast
+import sys
+
 import pytest
-from cruxcell.analysis.given_tests import given_tests
+from cruxcell.analysis.given_tests import class_names, given_tests
 from cruxcell.analysis.syntax import tree_of
 
 TESTS = ":\n    def test(self): pass\n"
@@ -28,9 +31,12 @@ CASES = {
     "B, = [Base]\nclass T(B)": ["T"],
     "B: type = Base\nclass T(B)": ["T"],
     "(B := Base)\nclass T(B)": ["T"],
+    "(B := dict)\nclass T(B)": [],
     "for B in Base, :\n    pass\nclass T(B)": ["T"],
     "with Base() as B:\n    pass\nclass T(B)": ["T"],
     "def base():\n    return Base\nclass T(base())": ["T"],
+    "B, C = dict, list\nC = Base\nclass T(B)": [],
+    "def base():\n    def test(): pass\n    return Base\nclass A(base()): pass\nclass T": [],
     "class Mid(Base): pass\nclass T(Mid)": ["T"],
     "class Mid:\n    x = Base\nclass T(Mid)": [],
     "def base():\n    return dict\nB = base()\nclass T(B)": [],
@@ -67,3 +73,40 @@ def test_what_the_program_gives_anew(base: str, given: list[str], found: int):
 
 def test_without_a_module_nothing_is_imported_from_the_program():
     assert given_tests(tree_of("from . import Base\nclass T(Base)" + TESTS), frozenset(), "") == []
+
+
+def test_data_is_not_looked_into():
+    class Data(_ast.expr):
+        _fields = ("elements",)
+
+        @property
+        def elements(self) -> None:
+            raise AssertionError
+
+    tree = tree_of(
+        "x = []\n[]\nclass T(Base):\n    y = []\n    def test(self):\n        z = []\n    for test in []: pass\n"
+    )
+    made = tree.body[2]
+    for node in (tree.body[0], tree.body[1], made.body[0], made.body[1].body[0]):
+        node.value = Data()
+    made.body[2].iter = Data()
+    assert given_tests(tree, frozenset(), "") == [made]
+
+
+NAMES = {
+    "class A: pass\nclass B(A):\n    class C: pass": ["A", "B", "C"],
+    "for x in y:\n    class A: pass": ["A"],
+    "def f():\n    class A: pass\nz = [x for x in y]\ng = lambda: 1": [],
+    "x = 1": [],
+}
+
+
+@pytest.mark.parametrize("text", NAMES)
+def test_names_of_classes(text: str):
+    assert list(class_names(compile(text, "text", "exec"))) == NAMES[text]
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="classes have parameters from Python 3.12 on")
+def test_names_of_classes_with_parameters():
+    code = compile("class A[T](B):\n    class C[U]: pass\ndef f[T]():\n    class D: pass", "text", "exec")
+    assert list(class_names(code)) == ["A", "C"]

@@ -4,7 +4,7 @@ import sys
 from _thread import get_ident as _get_ident
 from opcode import EXTENDED_ARG, opmap
 
-from cruxcell.analysis.given_tests import given_tests
+from cruxcell.analysis.given_tests import class_names, given_tests
 from cruxcell.analysis.parsing import parse_text
 from cruxcell.namespace import module_namespace, named_namespace
 from cruxcell.protocol import messages, records
@@ -201,6 +201,8 @@ class Suite:
         """The classes with tests, in the script's tree, whose base the program gives and may have made such that nobody
         runs them. `run`: the classes that are run, with those they derive from."""
         names = {base.__name__ for each in run for base in each.__mro__}
+        if names.issuperset(class_names(self.codes[0])):
+            return []
         found = given_tests(parse_text(self.code, "exec"), self._given, self.program_module)
         return [node for node in found if node.name not in names]
 
