@@ -328,3 +328,14 @@ def test_what_unittest_tells_of_a_failure_begins_with_the_test(native: Client):
     )
     told = ask(native, WRONG, script, "").exception.message.splitlines()
     assert told[:2] == ["Traceback (most recent call last):", '  File "<check>", line 3, in test_a'], told
+
+
+@BOTH_WAYS
+def test_a_suite_with_much_data(native: Client, require: Assurance | None):
+    data = ", ".join([f"({n}, {n + 1})" for n in range(100_000)])
+    script = f"import unittest\nDATA = [{data}]\nclass Double(int): pass\nclass T(unittest.TestCase):\n"
+    script += (
+        "    def test(self):\n        self.assertEqual([add(n, Double(1)) for n, _ in DATA[:9]], list(range(1, 10)))\n"
+    )
+    verdict = ask(native, RIGHT, script, require_assurance=require)
+    assert verdict.outcome is Outcome.PASSED, verdict
