@@ -257,7 +257,7 @@ async def test_jobs_that_may_share_a_worker_do(opened: tuple[str, ...], seals: i
     await daemon.put(*jobs)
     (carrier,) = daemon.running()[0]
     assert (carrier.carried, daemon.running()[1], carrier.seals) == (jobs, [], seals)
-    large = [job(may_share=True, checks=16), job(may_share=True, checks=16)]
+    large = [job(may_share=True, checks=32), job(may_share=True, checks=32)]
     await daemon.put(*large)
     assert daemon.running()[1] == [large[0]]
 

@@ -126,7 +126,7 @@ async def test_only_the_first_waits_behind_a_running_one():
 
 async def test_who_has_as_many_checks_as_are_worth_a_worker_shares_none():
     daemon = await Daemon().open()
-    many, few = job(may_share=True, checks=16), job(may_share=True)
+    many, few = job(may_share=True, checks=32), job(may_share=True)
     await daemon.put(many, few)
     assert daemon.running() == [[many], [few]]
     await daemon.put(job(), job(may_share=True))
