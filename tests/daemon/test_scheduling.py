@@ -262,6 +262,13 @@ async def test_jobs_that_may_share_a_worker_do(opened: tuple[str, ...], seals: i
     assert daemon.running()[1] == [large[0]]
 
 
+@pytest.mark.parametrize(("others", "shared"), [([], 2), (["b"], 0)])
+async def test_beside_other_tenants_fewer_share_a_worker(others: list[str], shared: int):
+    daemon = await Daemon().open()
+    await daemon.put(*[job("a", may_share=True, checks=16) for _ in range(2)], *[job(other) for other in others])
+    assert len(daemon.running()[0][0].carried) == shared
+
+
 # ---- calling off ---------------------------------------------------------------------
 
 

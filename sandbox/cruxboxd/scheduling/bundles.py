@@ -26,6 +26,9 @@ from cruxboxd.zygotes.report_parser import read_report, split_sections
 # Size of a bundle at most: what is lost if its worker dies. Tenants alternate between bundles.
 MOST_CHECKS = 128
 _MOST_BYTES = 1 << 18
+# Checks; fewer are not worth a worker of their own, even if one could start at once: it takes the CPU time of 45.
+# Beside other tenants, who wait for its slot, a worker has less to do.
+_WORTH_A_WORKER, _WORTH_BESIDE_OTHERS = 32, 16
 
 _OWN_ENDS = frozenset([messages.EXIT_STEPS << 8, messages.EXIT_OUTPUT << 8])
 _CLOCKS = frozenset([messages.KILLED_CPU, messages.KILLED_WALL, messages.KILLED_UNSURE])
@@ -130,6 +133,12 @@ def bundle(jobs: Sequence[Job], again: Callable[[Job], None], draw: Callable[[in
     for job in jobs:
         job.carrier, job.tokens = carrier, b""  # those of a worker it had before
     return carrier
+
+
+def checks_of_a_worker(for_all_slots: int, is_alone: bool) -> int:
+    """How many checks one worker may have at once. With `for_all_slots` of them there is work for each slot;
+    `is_alone`: no other tenant has any."""
+    return max(for_all_slots, _WORTH_A_WORKER if is_alone else _WORTH_BESIDE_OTHERS)
 
 
 def companions(head: Job, checks: int) -> Callable[[Job], bool]:

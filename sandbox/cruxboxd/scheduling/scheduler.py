@@ -18,7 +18,7 @@ from functools import partial
 from cruxcell.protocol import messages
 
 from cruxboxd.scheduling import starvation
-from cruxboxd.scheduling.bundles import Bundle, bundle, companions
+from cruxboxd.scheduling.bundles import Bundle, bundle, checks_of_a_worker, companions
 from cruxboxd.scheduling.fair_queue import FairQueue
 from cruxboxd.scheduling.fleet import Fleet
 from cruxboxd.scheduling.holding import Holding, current_holding, is_awaited, size_of
@@ -38,8 +38,6 @@ log = logging.getLogger(__name__)
 _SWEEP_S = 1.0
 _WATCHES = 4  # in that time: zygotes that are stopped are found so soon
 _LOOKS = 5  # between two of these: how late is the event loop, and is one stopped that somebody waits for?
-# Checks; fewer are not worth a worker of their own, even if one could start at once: it takes the CPU time of 45.
-_WORTH_A_FORK = 32
 
 
 class Scheduler:
@@ -367,9 +365,10 @@ class Scheduler:
     def _take(self, job: Job, is_ahead: bool) -> Job:
         """Take the job out of the queue; if it may share a worker, with as many others as leave work for all slots."""
         self._handed_out += 1
-        share = max(_WORTH_A_FORK, self._queue.checks // (LANES * self._fleet.slots))
-        if self._queue.present > 1:
+        is_alone = self._queue.present <= 1
+        if not is_alone:
             job.flags |= messages.MODEST
+        share = checks_of_a_worker(self._queue.checks // (LANES * self._fleet.slots), is_alone)
         jobs = [self._queue.take(job)]
         if job.may_share and share > job.checks:
             jobs += self._queue.take_more(job, companions(job, share))
