@@ -339,3 +339,29 @@ def test_a_suite_with_much_data(native: Client, require: Assurance | None):
     )
     verdict = ask(native, RIGHT, script, require_assurance=require)
     assert verdict.outcome is Outcome.PASSED, verdict
+
+
+FAKE = """import unittest
+class Fake(Device):
+    def test(self):
+        return 2
+class T(unittest.TestCase):
+    def test_it(self):
+        self.assertEqual(add(1, 1), Fake().test())
+"""
+
+
+def test_in_process_a_class_with_a_method_called_test_need_not_be_a_test(native: Client):
+    for program in (RIGHT + "class Device: pass\n", RIGHT + "Device = object\n"):
+        assert ask(native, program, FAKE, require_assurance=Assurance.IN_PROCESS).outcome is Outcome.PASSED
+        assert ask(native, program, FAKE).outcome is Outcome.FAILED
+
+
+@pytest.mark.parametrize("framework", ["", "unittest"])
+@BOTH_WAYS
+def test_a_test_case_by_its_text_alone_fails(native: Client, framework: str, require: Assurance | None):
+    script = "class T(TestCase):\n    def test(self):\n        self.assertEqual(add(1, 2), 3)\n"
+    more = "import unittest\nclass U(unittest.TestCase):\n    def test(self): pass\n"
+    for text in (script, script + more):
+        verdict = ask(native, WRONG + "TestCase = object\n", text, framework, require_assurance=require)
+        assert (verdict.outcome, [one.name for one in verdict.tests][-1:]) == (Outcome.FAILED, ["T"]), verdict

@@ -6,6 +6,7 @@ from opcode import EXTENDED_ARG, opmap
 
 from cruxcell.analysis.given_tests import class_names, given_tests
 from cruxcell.analysis.parsing import parse_text
+from cruxcell.analysis.vacuous import is_a_case
 from cruxcell.namespace import module_namespace, named_namespace
 from cruxcell.protocol import messages, records
 from cruxcell.protocol.records import traceback_of
@@ -141,6 +142,7 @@ class Suite:
         self._given = frozenset()  # type: frozenset[str]  # names of the program's
         self.codes = []  # type: list[Any]  # of the script
         self.guard = NoGuard()  # type: Any  # which is to be lowered while frames are looked at
+        self.is_separated = False  # is there no program in this process?
 
     def import_program(self, name):
         # type: (str) -> None
@@ -169,6 +171,7 @@ class Suite:
         # type: (Any, Any) -> None
         """`script` is the script's code; a program runs in the same process under this guard, if there is one."""
         self.codes, self.guard = [script], self.guard if guard is None else guard
+        self.is_separated = guard is None
         for code in self.codes:
             self.codes += [each for each in code.co_consts if type(each) is type(script)]
 
@@ -199,12 +202,13 @@ class Suite:
     def not_run(self, run):
         # type: (list[Any]) -> list[Any]
         """The classes with tests, in the script's tree, whose base the program gives and may have made such that nobody
-        runs them. `run`: the classes that are run, with those they derive from."""
+        runs them. `run`: the classes that are run, with those they derive from. Where the program runs in this process
+        only those that are test cases by their text: others may be what they seem (`class Fake(Device)`)."""
         names = {base.__name__ for each in run for base in each.__mro__}
         if names.issuperset(class_names(self.codes[0])):
             return []
         found = given_tests(parse_text(self.code, "exec"), self._given, self.program_module)
-        return [node for node in found if node.name not in names]
+        return [node for node in found if node.name not in names and (self.is_separated or is_a_case(node))]
 
     def add_not_run(self, run):
         # type: (list[Any]) -> None
@@ -242,7 +246,7 @@ def _bound_for_a_while(code):
     return found
 
 
-_NOT_RUN = "has tests that nobody ran: what it derives from is no test case of the script's"
+_NOT_RUN = "has tests that nobody ran, and derives from what the program gives: require IN_PROCESS"
 _PUT_ASIDE = opmap.get("LOAD_FAST_AND_CLEAR", -1)
 _IS_FUNCTION = 1  # CO_OPTIMIZED
 _EXIT = sys.exit
